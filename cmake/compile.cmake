@@ -1,0 +1,25 @@
+# How every file of the project is compiled: the language, the warnings, the sanitizers.
+
+set(tamis_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
+                   -Wmissing-prototypes)
+# Under a sanitizer the compiler warns of what its own instrumentation does.
+if(TAMIS_WERROR AND NOT TAMIS_SANITIZE)
+    list(APPEND tamis_warnings -Werror)
+endif()
+
+if(TAMIS_SANITIZE)
+    set(sanitizer_flags -fsanitize=${TAMIS_SANITIZE} -fno-sanitize-recover=all
+                        -fno-omit-frame-pointer)
+    add_compile_options(${sanitizer_flags})
+    add_link_options(${sanitizer_flags})
+endif()
+
+# tamis_compile(TARGET): C11 without extensions, all warnings, files of any size on 32 bits too.
+function(tamis_compile target)
+    set_target_properties(${target} PROPERTIES
+                          C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+    target_compile_definitions(${target} PRIVATE _FILE_OFFSET_BITS=64)
+    if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+        target_compile_options(${target} PRIVATE ${tamis_warnings})
+    endif()
+endfunction()
