@@ -1,0 +1,96 @@
+/* alloc.c - see alloc.h */
+#define _DEFAULT_SOURCE 1
+#include "core/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/mman.h>
+#endif
+
+/* From here on a table of the default allocator is mapped on its own: two huge pages. */
+#define MAPPED_FROM ((uint64_t)4 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static bool is_default(const tamis_allocator *a) { return a->alloc == NULL; }
+
+void *tamis__alloc(const tamis_allocator *a, size_t size) {
+    if (size == 0) size = 1;
+    return is_default(a) ? malloc(size) : a->alloc(a->context, size);
+}
+
+void tamis__release(const tamis_allocator *a, void *block, size_t size) {
+    if (block == NULL) return;
+    if (is_default(a)) {
+        free(block);
+    } else {
+        a->free(a->context, block, size == 0 ? 1 : size);
+    }
+}
+
+bool tamis__array_size(uint64_t count, uint64_t each, size_t *size) {
+    if (each != 0 && count > (uint64_t)(SIZE_MAX / 2) / each) return false;
+    *size = (size_t)(count * each);
+    return true;
+}
+
+#if defined(MAP_ANONYMOUS) && !defined(__EMSCRIPTEN__) && !defined(__wasm__)
+/* Maps one huge page more than asked for and gives back what lies outside the aligned part,
+ * because the kernel backs only aligned stretches with huge pages. */
+static void *map_aligned(size_t size) {
+    if (size > SIZE_MAX - HUGE_PAGE) return NULL;
+    uint8_t *raw =
+        mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED) return NULL;
+    const size_t before = (HUGE_PAGE - ((uintptr_t)raw & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
+    if (before != 0) munmap(raw, before);
+    if (before != HUGE_PAGE) munmap(raw + before + size, HUGE_PAGE - before);
+#if defined(MADV_HUGEPAGE)
+    (void)madvise(raw + before, size, MADV_HUGEPAGE); /* only a wish */
+#endif
+    return raw + before;
+}
+static size_t mapped_size(uint64_t size) { return (size_t)((size + 4095) & ~(uint64_t)4095); }
+static bool is_mapped(const tamis_allocator *a, uint64_t size) {
+    return is_default(a) && size >= MAPPED_FROM;
+}
+#else
+static void *map_aligned(size_t size) {
+    (void)size;
+    return NULL;
+}
+static size_t mapped_size(uint64_t size) { return (size_t)size; }
+static bool is_mapped(const tamis_allocator *a, uint64_t size) {
+    (void)a, (void)size;
+    return false;
+}
+#endif
+
+/* A table from a plain allocator: the aligned part of a larger block, with the block's
+ * address kept just before it. */
+static size_t padded_size(uint64_t size) { return (size_t)size + TAMIS_LINE + sizeof(void *); }
+
+void *tamis__table_alloc(const tamis_allocator *a, uint64_t size) {
+    if (size > SIZE_MAX / 2) return NULL;
+    if (is_mapped(a, size)) return map_aligned(mapped_size(size));
+    uint8_t *block = tamis__alloc(a, padded_size(size));
+    if (block == NULL) return NULL;
+    uint8_t *table = block + sizeof(void *);
+    table += (TAMIS_LINE - ((uintptr_t)table & (TAMIS_LINE - 1))) & (TAMIS_LINE - 1);
+    memset(table, 0, (size_t)size);
+    memcpy(table - sizeof(void *), &block, sizeof(void *));
+    return table;
+}
+
+void tamis__table_free(const tamis_allocator *a, void *table, uint64_t size) {
+    if (table == NULL) return;
+    if (is_mapped(a, size)) {
+#if defined(MAP_ANONYMOUS)
+        munmap(table, mapped_size(size));
+#endif
+        return;
+    }
+    void *block;
+    memcpy(&block, (uint8_t *)table - sizeof(void *), sizeof(void *));
+    tamis__release(a, block, padded_size(size));
+}

@@ -1,0 +1,69 @@
+/* bits.h - arithmetic on 64-bit words that every family shares */
+#ifndef TAMIS_CORE_BITS_H
+#define TAMIS_CORE_BITS_H
+
+#include <stdint.h>
+
+#include "core/compiler.h"
+
+#if defined(__SIZEOF_INT128__)
+__extension__ typedef unsigned __int128 tamis__u128;
+#endif
+
+/* The upper half of the 128-bit product. */
+TAMIS_TEMPLATE uint64_t tamis__mulhi(uint64_t a, uint64_t b) {
+#if defined(__SIZEOF_INT128__)
+    return (uint64_t)(((tamis__u128)a * b) >> 64);
+#else
+    const uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
+    const uint64_t low = al * bl, mid = ah * bl + (low >> 32), cross = al * bh + (uint32_t)mid;
+    return ah * bh + (mid >> 32) + (cross >> 32);
+#endif
+}
+
+/* A number below `range` from a uniform hash: its upper bits, by a multiply instead of a
+ * modulo, so monotone in the hash. */
+TAMIS_TEMPLATE uint64_t tamis__range(uint64_t hash, uint64_t range) {
+    return tamis__mulhi(hash, range);
+}
+
+/* A bijection of 64 bits in which every output bit depends on every input bit (the
+ * finaliser of MurmurHash3 with the constants that David Stafford found best, "mix 13"). */
+TAMIS_TEMPLATE uint64_t tamis__mix64(uint64_t x) {
+    x ^= x >> 30;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27;
+    x *= UINT64_C(0x94d049bb133111eb);
+    x ^= x >> 31;
+    return x;
+}
+
+/* The inverse of tamis__mix64. */
+TAMIS_TEMPLATE uint64_t tamis__unmix64(uint64_t x) {
+    x ^= x >> 31 ^ x >> 62;
+    x *= UINT64_C(0x319642b2d24d8ec3);
+    x ^= x >> 27 ^ x >> 54;
+    x *= UINT64_C(0x96de1b173f119089);
+    x ^= x >> 30 ^ x >> 60;
+    return x;
+}
+
+/* One multiply that makes a weak hash (counters, pointers) fit for use: the two halves of
+ * the product folded together. */
+TAMIS_TEMPLATE uint64_t tamis__spread(uint64_t x) {
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    return tamis__mulhi(x, odd) ^ (x * odd);
+}
+
+TAMIS_TEMPLATE unsigned tamis__popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
+
+/* Number of zero bits below the lowest one; x must not be 0. */
+TAMIS_TEMPLATE unsigned tamis__ctz(uint64_t x) { return (unsigned)__builtin_ctzll(x); }
+
+/* floor(log2(x)); x must not be 0. */
+TAMIS_TEMPLATE unsigned tamis__log2(uint64_t x) { return 63u - (unsigned)__builtin_clzll(x); }
+
+/* ceil(a / b), without overflow; b must not be 0. */
+TAMIS_TEMPLATE uint64_t tamis__div_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0); }
+
+#endif

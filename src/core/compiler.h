@@ -1,0 +1,28 @@
+/* compiler.h - what the compiler must be told, in one place */
+#ifndef TAMIS_CORE_COMPILER_H
+#define TAMIS_CORE_COMPILER_H
+
+#include <assert.h>
+
+/* A C "template": a function that takes constant arguments and must be inlined so that
+ * the compiler removes the branches on them. */
+#define TAMIS_TEMPLATE static inline __attribute__((always_inline, unused))
+
+#define TAMIS_LIKELY(x) __builtin_expect(!!(x), 1)
+#define TAMIS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* A look-up that will be read soon, and one that will be written. */
+#define TAMIS_PREFETCH(address) __builtin_prefetch((address), 0, 3)
+#define TAMIS_PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
+
+/* Instruction sets that are chosen at run time.  -DTAMIS_NO_SIMD leaves the portable code. */
+#if !defined(TAMIS_NO_SIMD) && defined(__x86_64__)
+#define TAMIS_HAVE_AVX2 1
+#define TAMIS_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
+#endif
+#if !defined(TAMIS_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON) && \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define TAMIS_HAVE_NEON 1
+#endif
+
+#endif

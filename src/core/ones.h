@@ -1,0 +1,10 @@
+/* ones.h - counting the bits of a table */
+#ifndef TAMIS_CORE_ONES_H
+#define TAMIS_CORE_ONES_H
+
+#include <stdint.h>
+
+/* Set bits in `bytes` bytes. */
+uint64_t tamis__count_ones(const uint8_t *table, uint64_t bytes);
+
+#endif
