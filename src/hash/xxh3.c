@@ -1,0 +1,8 @@
+/* xxh3.c - XXH3-64, from libxxhash */
+#include <xxhash.h>
+
+#include "hash/hash.h"
+
+uint64_t tamis__xxh3(const void *key, size_t length, uint64_t seed) {
+    return XXH3_64bits_withSeed(key, length, seed);
+}
