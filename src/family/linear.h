@@ -1,0 +1,47 @@
+/* linear.h - the small dense layout that the static families share
+ *
+ * A few thousand keys or fewer in as many slots as there are keys: no peeling, no segments,
+ * no rounding but to whole words.  See linear.c for how. */
+#ifndef TAMIS_FAMILY_LINEAR_H
+#define TAMIS_FAMILY_LINEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/alloc.h"
+#include "core/compiler.h"
+#include "tamis.h"
+
+#define TAMIS__LINEAR_WIDTH_MAX 32
+
+/* 1 if the number of ones is odd: the product of two vectors over GF(2), once they are ANDed.
+ * The compiler's own: without a popcount instruction it folds, which a popcount would not. */
+TAMIS_TEMPLATE unsigned tamis__parity(uint64_t x) { return (unsigned)__builtin_parityll(x); }
+
+/* All that is needed to use a table again. */
+struct tamis__linear {
+    uint64_t slots;
+    uint64_t seed; /* any value */
+    unsigned width;
+};
+
+/* Builds from `count` distinct hashes, at least one, that may be anything else: sequential,
+ * equal but for a few bits.  The table is from tamis__table_alloc.  Never fails but for
+ * memory.  The result does not depend on the order of the hashes.  Meant for up to some 5000
+ * hashes; more are taken, at a growing price in slots. */
+tamis_status tamis__linear_build(const uint64_t *hashes, size_t count, unsigned width,
+                                 const tamis_allocator *a, struct tamis__linear *shape,
+                                 uint8_t **table, uint64_t *bytes);
+
+/* Could this shape, of unknown origin, be that of a table of `bytes` bytes?  Then every
+ * look-up stays within them. */
+bool tamis__linear_check(const struct tamis__linear *shape, uint64_t bytes);
+
+bool tamis__linear_contains(const struct tamis__linear *shape, const uint8_t *table, uint64_t hash);
+
+/* For sizing: the slots that `count` hashes usually need, and the bytes of a table. */
+uint64_t tamis__linear_slots(uint64_t count);
+uint64_t tamis__linear_bytes(uint64_t slots, unsigned width);
+
+#endif

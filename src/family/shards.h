@@ -1,0 +1,81 @@
+/* shards.h - what the static families have in common: a table of shards
+ *
+ * A static filter is built from all of its keys at once.  To bound the memory of a build and
+ * to let threads share it, the set is cut into shards by the top bits of the hash (keys.h),
+ * each built by itself.  Up to TAMIS__SHARD_KEYS keys there is one shard.
+ *
+ * The table
+ *     directory: one entry of 64 bytes per shard
+ *         u64 offset of the shard's table, from the start of the table; a multiple of 64
+ *         u64 bytes of the shard's table; a multiple of 8
+ *         u64 distinct keys in it
+ *         u64 word[5]: the family's own
+ *     then the shards' tables in order, each padded with zeros to a multiple of 64 bytes
+ *
+ * The shape
+ *     word[0] lg_shards, word[1] distinct keys in all, word[2..7] the family's own
+ *     (what is the same in every shard: the width, the arity, ...)
+ *
+ * A query
+ *     g = mix64(h); shard = top lg_shards bits of g; the family sees g << lg_shards.
+ * A shard of no keys has no table (bytes 0) and answers "no": the family must test that, or
+ * better, let `read_shard` set up something that answers "no" by itself. */
+#ifndef TAMIS_FAMILY_SHARDS_H
+#define TAMIS_FAMILY_SHARDS_H
+
+#include "core/bits.h"
+#include "family/family.h"
+#include "family/keys.h"
+
+#define TAMIS__SHARD_WORDS 5
+#define TAMIS__SHARD_ENTRY 64
+
+enum { TAMIS__STATIC_LG_SHARDS = 0, TAMIS__STATIC_KEYS = 1, TAMIS__STATIC_OWN = 2 };
+
+/* One shard as it is built and as it is read. */
+struct tamis__shard {
+    uint8_t *table; /* when built: from tamis__table_alloc, `bytes` long */
+    uint64_t bytes;
+    uint64_t keys;
+    uint64_t word[TAMIS__SHARD_WORDS];
+};
+
+/* A static filter's object.  `shards` has 2^lg_shards entries. */
+struct tamis__static {
+    tamis_filter base;
+    unsigned lg_shards;
+    struct tamis__shard *shards;
+};
+
+/* What a family gives to be built in shards. */
+struct tamis__shard_maker {
+    /* Builds one shard from distinct hashes, grouped (see keys.h), at least one of them.
+     *  Never fails but for memory.  `threads` may be used inside; the result must
+     * not depend on it.  `shape` has the family's own words already (width, arity, ...). */
+    tamis_status (*build)(const struct tamis__shape *shape, const struct tamis__group *group,
+                          unsigned threads, const tamis_allocator *a, struct tamis__shard *shard);
+    /* Do word[] and bytes of an untrusted shard hold together, so that every look-up stays
+     * within `bytes`?  keys and bytes are not 0. */
+    bool (*check)(const struct tamis__shape *shape, const struct tamis__shard *shard);
+};
+
+/* For the family's entries of the same name.  `shape->word[2..7]` are set by the caller. */
+tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
+                                 const struct tamis__shape *own, unsigned threads,
+                                 struct tamis__keys *keys, tamis_filter *f);
+/* Bytes of a table whose shards hold `keys` keys in all at `bits` bits per key: for sizing. */
+uint64_t tamis__shards_estimate(uint64_t keys, double bits);
+bool tamis__shards_check(const struct tamis__shape *shape);
+tamis_status tamis__shards_attach(const struct tamis__shard_maker *maker, tamis_filter *f);
+void tamis__shards_detach(tamis_filter *f);
+
+/* The shard of a hash and what the family sees of it. */
+TAMIS_TEMPLATE const struct tamis__shard *tamis__shard_of(const struct tamis__static *s, uint64_t h,
+                                                          uint64_t *inner) {
+    const uint64_t g = tamis__mix64(h);
+    const unsigned lg = s->lg_shards;
+    *inner = g << lg;
+    return &s->shards[(g >> 1) >> (63 - lg)];
+}
+
+#endif
