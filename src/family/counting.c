@@ -1,0 +1,265 @@
+/* counting.c - a Bloom filter with counters (Fan, Cao, Almeida, Broder, 2000): removes
+ *
+ * In place of each of the m bits stands a 4-bit counter; a key owns k of them (probe.h, the
+ * same places as in a bloom filter of m bits).  Adding counts them up, removing counts them
+ * down, and a key may be there if none is 0.
+ *
+ *     table   counter q is the low (q even) or high (q odd) half of byte q / 2; padded with
+ *             zeros to a multiple of 8 bytes
+ *     shape   word[0] m, word[1] k
+ *
+ * A counter that reaches 15 stays there: from then on nobody knows how many keys it stands
+ * for, and counting it down could lose one of them.  So a key that was added 15 times is kept
+ * for good.  By chance alone a counter of a filter at capacity gets there once in 10^15.
+ *
+ * A removal first makes sure that the key's counters can be counted down; if one is 0 the key
+ * is certainly absent, and nothing changes.  A key may own a counter twice; then both probes
+ * count.
+ *
+ * Costs   four times a bloom filter; an operation touches k lines. */
+#include <math.h>
+
+#include "core/bytes.h"
+#include "core/ones.h"
+#include "family/family.h"
+#include "family/probe.h"
+
+enum { COUNTERS, HASHES };
+
+#define STUCK 15u
+#define COUNTERS_MAX ((uint64_t)1 << 60)
+
+static uint64_t counting_bytes(uint64_t counters) { return tamis__div_up(counters, 16) * 8; }
+
+TAMIS_TEMPLATE unsigned counter_get(const uint8_t *table, uint64_t q) {
+    return (unsigned)(table[q >> 1] >> (4 * (q & 1))) & 15u;
+}
+
+/* Adds `by` (+1 or -1) unless the counter is stuck; it must not be 0 when counted down. */
+TAMIS_TEMPLATE void counter_move(uint8_t *table, uint64_t q, int by) {
+    const unsigned now = counter_get(table, q);
+    if (now == STUCK) return;
+    const unsigned shift = 4 * (q & 1);
+    table[q >> 1] = (uint8_t)(table[q >> 1] + (unsigned)by * (1u << shift));
+}
+
+/* ---- one key */
+
+TAMIS_TEMPLATE bool counting_test(const tamis_filter *f, struct tamis__probe p) {
+    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
+        if (counter_get(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS])) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+TAMIS_TEMPLATE bool counting_up(tamis_filter *f, struct tamis__probe p) {
+    bool fresh = false;
+    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
+        const uint64_t q = tamis__probe_next(&p, f->shape.word[COUNTERS]);
+        fresh |= counter_get(f->table, q) == 0;
+        counter_move(f->table, q, +1);
+    }
+    return fresh;
+}
+
+static bool counting_contains(const tamis_filter *f, struct tamis__hash h) {
+    return counting_test(f, tamis__probe_first(h.lo));
+}
+
+static tamis_status counting_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    const bool was_new = counting_up(f, tamis__probe_first(h.lo));
+    if (fresh != NULL) *fresh = was_new;
+    return TAMIS_OK;
+}
+
+/* Counts the first `probes` places up again. */
+static void counting_undo(tamis_filter *f, struct tamis__probe p, uint64_t probes) {
+    while (probes-- > 0) {
+        counter_move(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS]), +1);
+    }
+}
+
+/* A key that owns one counter twice needs it to be 2, which shows only on the way down.  No
+ * counter can get stuck on the way down, so undoing restores all of them. */
+static tamis_status counting_remove(tamis_filter *f, struct tamis__hash h) {
+    const struct tamis__probe first = tamis__probe_first(h.lo);
+    struct tamis__probe p = first;
+    for (uint64_t i = 0; i < f->shape.word[HASHES]; i++) {
+        const uint64_t q = tamis__probe_next(&p, f->shape.word[COUNTERS]);
+        if (counter_get(f->table, q) == 0) {
+            counting_undo(f, first, i);
+            return TAMIS_E_ABSENT;
+        }
+        counter_move(f->table, q, -1);
+    }
+    return TAMIS_OK;
+}
+
+/* ---- many keys */
+
+#define GROUP 32
+#define FIRST 2 /* probes that are prefetched for a question */
+
+static void counting_prefetch(const tamis_filter *f, struct tamis__probe p, uint64_t probes) {
+    while (probes-- > 0) {
+        TAMIS_PREFETCH(f->table + (tamis__probe_next(&p, f->shape.word[COUNTERS]) >> 1));
+    }
+}
+
+/* The probes of up to GROUP keys, prefetched. */
+static void counting_prepare(const tamis_filter *f, const uint64_t *hashes, size_t count,
+                             uint64_t probes, struct tamis__probe key[GROUP]) {
+    for (size_t i = 0; i < count; i++) {
+        key[i] = tamis__probe_first(hashes[i]);
+        counting_prefetch(f, key[i], probes);
+    }
+}
+
+static size_t counting_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                      size_t count, bool *answers) {
+    (void)hi;
+    const uint64_t probes = f->shape.word[HASHES] < FIRST ? f->shape.word[HASHES] : FIRST;
+    struct tamis__probe key[GROUP];
+    size_t found = 0;
+    for (size_t at = 0; at < count; at += GROUP) {
+        const size_t n = count - at < GROUP ? count - at : GROUP;
+        counting_prepare(f, lo + at, n, probes, key);
+        for (size_t i = 0; i < n; i++) {
+            const bool maybe = counting_test(f, key[i]);
+            if (answers != NULL) answers[at + i] = maybe;
+            found += maybe;
+        }
+    }
+    return found;
+}
+
+static tamis_status counting_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                       size_t count, bool *fresh, size_t *done) {
+    (void)hi;
+    struct tamis__probe key[GROUP];
+    for (size_t at = 0; at < count; at += GROUP) {
+        const size_t n = count - at < GROUP ? count - at : GROUP;
+        counting_prepare(f, lo + at, n, f->shape.word[HASHES], key);
+        for (size_t i = 0; i < n; i++) {
+            const bool was_new = counting_up(f, key[i]);
+            if (fresh != NULL) fresh[at + i] = was_new;
+        }
+    }
+    *done = count;
+    return TAMIS_OK;
+}
+
+static const struct tamis__ops counting_table = {
+    .path = "portable",
+    .contains = counting_contains,
+    .contains_batch = counting_contains_batch,
+    .add = counting_add,
+    .add_batch = counting_add_batch,
+    .remove = counting_remove,
+};
+
+static const struct tamis__ops *counting_ops(const struct tamis__shape *shape, uint32_t cpu,
+                                             bool shared) {
+    (void)shape, (void)cpu, (void)shared;
+    return &counting_table;
+}
+
+/* ---- sizing */
+
+static tamis_status counting_shape(const struct tamis__want *want, struct tamis__shape *shape) {
+    uint64_t places;
+    uint32_t hashes;
+    const tamis_status status = tamis__probe_size(want, COUNTERS_MAX, &places, &hashes);
+    if (status != TAMIS_OK) return status;
+    *shape = (struct tamis__shape){.word = {places, hashes}, .table_bytes = counting_bytes(places)};
+    return TAMIS_OK;
+}
+
+static double counting_rate(const struct tamis__shape *shape, double keys) {
+    return tamis__probe_rate((double)shape->word[COUNTERS], (double)shape->word[HASHES], keys);
+}
+
+static void counting_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
+    traits->hashes = (uint32_t)shape->word[HASHES];
+    traits->width = 4;
+    traits->cache_lines = traits->hashes < 2 ? 1 : 2;
+}
+
+static bool counting_check(const struct tamis__shape *shape) {
+    const uint64_t counters = shape->word[COUNTERS], hashes = shape->word[HASHES];
+    for (int i = HASHES + 1; i < TAMIS__SHAPE_WORDS; i++) {
+        if (shape->word[i] != 0) return false;
+    }
+    return counters >= 1 && counters <= COUNTERS_MAX && hashes >= 1 &&
+           hashes <= TAMIS__PROBES_MAX && shape->table_bytes == counting_bytes(counters);
+}
+
+/* ---- the whole table */
+
+/* Bit 0 of each half byte that is not 0. */
+static uint64_t counters_in_use(uint64_t word) {
+    word |= word >> 2;
+    word |= word >> 1;
+    return word & UINT64_C(0x1111111111111111);
+}
+
+static void counting_state(const tamis_filter *f, struct tamis__state *state) {
+    const double counters = (double)f->shape.word[COUNTERS];
+    const double hashes = (double)f->shape.word[HASHES];
+    uint64_t used = 0;
+    for (uint64_t i = 0; i < f->shape.table_bytes; i += 8) {
+        used += tamis__popcount(counters_in_use(tamis__load64(f->table + i)));
+    }
+    state->fill = (double)used / counters;
+    state->distinct = tamis__probe_keys(counters, hashes, state->fill, &state->distinct_error);
+    state->rate_now = pow(state->fill, hashes);
+    state->stages = 1;
+}
+
+static uint8_t sum_stuck(unsigned a, unsigned b) {
+    const unsigned sum = a + b;
+    return (uint8_t)(sum > STUCK ? STUCK : sum);
+}
+
+static tamis_status counting_merge(tamis_filter *into, const tamis_filter *from,
+                                   tamis_merge_mode mode) {
+    if (mode != TAMIS_UNION) return TAMIS_E_NO_MERGE;
+    for (uint64_t i = 0; i < into->shape.table_bytes; i++) {
+        const unsigned a = into->table[i], b = from->table[i];
+        into->table[i] = (uint8_t)(sum_stuck(a & 15, b & 15) | sum_stuck(a >> 4, b >> 4) << 4);
+    }
+    return TAMIS_OK;
+}
+
+static tamis_status counting_convert_shape(const tamis_filter *f, tamis_kind kind,
+                                           struct tamis__shape *shape) {
+    if (kind != TAMIS_BLOOM) return TAMIS_E_CONVERT;
+    const uint64_t bits = f->shape.word[COUNTERS];
+    *shape = (struct tamis__shape){.word = {bits, f->shape.word[HASHES]},
+                                   .table_bytes = tamis__div_up(bits, 64) * 8};
+    return TAMIS_OK;
+}
+
+static void counting_convert_table(const tamis_filter *f, uint8_t *table) {
+    for (uint64_t q = 0; q < f->shape.word[COUNTERS]; q++) {
+        if (counter_get(f->table, q) != 0) table[q >> 3] = (uint8_t)(table[q >> 3] | 1u << (q & 7));
+    }
+}
+
+const struct tamis__family tamis__counting = {
+    .kind = TAMIS_COUNTING,
+    .name = "counting",
+    .caps = TAMIS_CAN_ADD | TAMIS_CAN_REMOVE | TAMIS_CAN_UNION,
+    .object_size = sizeof(tamis_filter),
+    .shape = counting_shape,
+    .rate = counting_rate,
+    .traits = counting_traits,
+    .check = counting_check,
+    .ops = counting_ops,
+    .state = counting_state,
+    .merge = counting_merge,
+    .convert_shape = counting_convert_shape,
+    .convert_table = counting_convert_table,
+};

@@ -1,0 +1,422 @@
+/* growing.c - a filter that needs no size: a chain of stages that tighten
+ *
+ * When a stage has as many keys as it was made for, the next one is added, twice as large and
+ * with a lower rate.  The rates form a series whose sum is the rate p that was asked for, so
+ * the total stays within p however long the chain gets (Almeida, Baquero, Preguica and
+ * Hutchison, 2007):
+ *     stage 0      p / 2, because most filters never grow
+ *     stage i > 0  p / 16 * (7/8)^(i-1)
+ * The slow decay costs the stages that hold most of the keys about five bits a key at a
+ * thousandfold growth; halving the rate each time, as others do, costs ten.
+ *
+ * A key that an older stage may hold already is not added again: the answer is "maybe" in any
+ * case.  So repeats cost no space.  Look-ups go from the newest stage, which holds half of the
+ * keys, to the oldest; with `block` stages each costs one cache line, and all but the last few
+ * stages are small enough to be in the cache.
+ *
+ *     shape   word[0] kind of the stages, word[1] capacity of stage 0, word[2] number of
+ *             stages, word[3] p as the bits of a double
+ *     table   directory: 128 bytes a stage
+ *                 u64 capacity, f64 rate, u64 keys added, u64 offset of its table (a multiple
+ *                 of 64), u64 bytes of its table, u64 word[8] of its shape, 24 zero bytes
+ *             then the stages' tables in order, each padded with zeros to 64 bytes
+ * In memory later stages are filters of their own; `export_table` puts them together. */
+#include <math.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/bytes.h"
+#include "family/family.h"
+
+enum { STAGE_KIND, FIRST, STAGES, RATE };
+
+#define ENTRY 128
+#define STAGES_MAX 56
+#define CAPACITY_DEFAULT 4096
+#define CAPACITY_MAX ((uint64_t)1 << 56)
+#define GROUP 256 /* keys that go through the stages together */
+
+struct growing {
+    tamis_filter base;
+    unsigned count;
+    tamis_filter *stage[STAGES_MAX]; /* their `adds` are the keys in them */
+};
+
+static uint64_t padded(uint64_t bytes) {
+    return (bytes + TAMIS_LINE - 1) & ~(uint64_t)(TAMIS_LINE - 1);
+}
+
+static uint64_t bits_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, 8);
+    return bits;
+}
+
+static double from_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, 8);
+    return x;
+}
+
+/* ---- the plan of stages */
+
+static double stage_rate(double rate, unsigned i) {
+    if (i == 0) return rate / 2;
+    double share = rate / 16;
+    for (unsigned j = 1; j < i; j++) share *= 0.875;
+    return share;
+}
+
+static uint64_t stage_capacity(uint64_t first, unsigned i) {
+    return first > CAPACITY_MAX >> i ? CAPACITY_MAX : first << i;
+}
+
+/* A stage must never refuse a key, which those that can be merged do not. */
+static const struct tamis__family *stage_family(uint64_t kind) {
+    const struct tamis__family *family =
+        kind > TAMIS_GROWING ? NULL : tamis__family_of((tamis_kind)kind);
+    return family != NULL && (family->caps & TAMIS_CAN_UNION) != 0 ? family : NULL;
+}
+
+static tamis_status stage_shape(const struct tamis__family *family, uint64_t first, double rate,
+                                unsigned i, struct tamis__shape *shape) {
+    const struct tamis__want want = {.capacity = stage_capacity(first, i),
+                                     .rate = stage_rate(rate, i)};
+    return family->shape(&want, shape);
+}
+
+/* block unless the rates of later stages are out of its reach. */
+static const struct tamis__family *default_family(uint64_t first, double rate) {
+    const struct tamis__family *block = tamis__family_of(TAMIS_BLOCK);
+    struct tamis__shape shape;
+    const bool reached = stage_shape(block, first, rate, 24, &shape) != TAMIS_E_TOO_FINE;
+    return reached ? block : tamis__family_of(TAMIS_BLOOM);
+}
+
+static tamis_status growing_shape(const struct tamis__want *want, struct tamis__shape *shape) {
+    const uint64_t first = want->capacity == 0 ? CAPACITY_DEFAULT : want->capacity;
+    if (first > CAPACITY_MAX) return TAMIS_E_TOO_BIG;
+    const struct tamis__family *family =
+        want->stage == TAMIS_AUTO ? default_family(first, want->rate) : stage_family(want->stage);
+    if (family == NULL) return TAMIS_E_KIND;
+    struct tamis__shape stage;
+    const tamis_status status = stage_shape(family, first, want->rate, 0, &stage);
+    if (status != TAMIS_OK) return status;
+    *shape = (struct tamis__shape){
+        .word = {(uint64_t)family->kind, first, 1, bits_of(want->rate)},
+        .table_bytes = ENTRY + padded(stage.table_bytes),
+    };
+    return TAMIS_OK;
+}
+
+static double growing_rate(const struct tamis__shape *shape, double keys) {
+    return keys > 0 ? from_bits(shape->word[RATE]) : 0;
+}
+
+static void growing_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
+    const struct tamis__family *family = stage_family(shape->word[STAGE_KIND]);
+    struct tamis__shape stage;
+    const double rate = from_bits(shape->word[RATE]);
+    if (stage_shape(family, shape->word[FIRST], rate, 0, &stage) != TAMIS_OK) return;
+    family->traits(&stage, traits);
+}
+
+static bool growing_check(const struct tamis__shape *shape) {
+    const double rate = from_bits(shape->word[RATE]);
+    for (int i = RATE + 1; i < TAMIS__SHAPE_WORDS; i++) {
+        if (shape->word[i] != 0) return false;
+    }
+    return stage_family(shape->word[STAGE_KIND]) != NULL && shape->word[FIRST] >= 1 &&
+           shape->word[FIRST] <= CAPACITY_MAX && shape->word[STAGES] >= 1 &&
+           shape->word[STAGES] <= STAGES_MAX && rate > 0 && rate < 1 &&
+           shape->table_bytes >= shape->word[STAGES] * ENTRY &&
+           shape->table_bytes % TAMIS_LINE == 0;
+}
+
+/* ---- the directory */
+
+static void store_entry(uint8_t *entry, const struct tamis__shape *stage, uint64_t capacity,
+                        double rate, uint64_t keys, uint64_t offset) {
+    tamis__store64(entry, capacity);
+    tamis__store64(entry + 8, bits_of(rate));
+    tamis__store64(entry + 16, keys);
+    tamis__store64(entry + 24, offset);
+    tamis__store64(entry + 32, stage->table_bytes);
+    for (int i = 0; i < TAMIS__SHAPE_WORDS; i++) {
+        tamis__store64(entry + 40 + 8 * i, stage->word[i]);
+    }
+}
+
+static void growing_init(const struct tamis__shape *shape, uint8_t *table) {
+    const struct tamis__family *family = stage_family(shape->word[STAGE_KIND]);
+    const double rate = from_bits(shape->word[RATE]);
+    struct tamis__shape stage;
+    if (stage_shape(family, shape->word[FIRST], rate, 0, &stage) != TAMIS_OK) return;
+    store_entry(table, &stage, shape->word[FIRST], stage_rate(rate, 0), 0, ENTRY);
+    if (family->init != NULL) family->init(&stage, table + ENTRY);
+}
+
+static bool all_zero(const uint8_t *bytes, uint64_t count) {
+    uint8_t any = 0;
+    for (uint64_t i = 0; i < count; i++) any |= bytes[i];
+    return any == 0;
+}
+
+/* A stage whose table lies in the growing filter's own; `*at` is where it must begin. */
+static tamis_status read_stage(const struct growing *g, unsigned i, uint64_t *at,
+                               tamis_filter **out) {
+    const tamis_filter *f = &g->base;
+    const struct tamis__family *family = stage_family(f->shape.word[STAGE_KIND]);
+    const uint8_t *entry = f->table + (uint64_t)i * ENTRY;
+    struct tamis__shape shape = {.table_bytes = tamis__load64(entry + 32)};
+    for (int j = 0; j < TAMIS__SHAPE_WORDS; j++) shape.word[j] = tamis__load64(entry + 40 + 8 * j);
+    const double rate = from_bits(tamis__load64(entry + 8));
+    const bool whole = tamis__load64(entry + 24) == *at && rate > 0 && rate < 1 &&
+                       shape.table_bytes <= f->shape.table_bytes - *at && family->check(&shape);
+    if (!whole) return TAMIS_E_CORRUPT;
+    const uint64_t padding = padded(shape.table_bytes) - shape.table_bytes;
+    if (!all_zero(entry + 104, ENTRY - 104) ||
+        !all_zero(f->table + *at + shape.table_bytes, padding)) {
+        return TAMIS_E_CORRUPT;
+    }
+
+    tamis_filter *stage = tamis__filter_new(family, f);
+    if (stage == NULL) return TAMIS_E_NOMEM;
+    stage->shape = shape;
+    stage->capacity = tamis__load64(entry);
+    stage->rate = rate;
+    stage->adds = tamis__load64(entry + 16);
+    stage->table = f->table + *at;
+    stage->storage = TAMIS__BORROWED;
+    stage->lent = true;
+    *at += padded(shape.table_bytes);
+    *out = stage;
+    return tamis__filter_attach(stage);
+}
+
+static tamis_status growing_attach(tamis_filter *f) {
+    struct growing *g = (struct growing *)f;
+    uint64_t at = f->shape.word[STAGES] * ENTRY;
+    tamis_status status = TAMIS_OK;
+    while (status == TAMIS_OK && g->count < f->shape.word[STAGES]) {
+        tamis_filter *stage = NULL;
+        status = read_stage(g, g->count, &at, &stage);
+        if (stage != NULL) g->stage[g->count++] = stage;
+    }
+    if (status == TAMIS_OK && at != f->shape.table_bytes) status = TAMIS_E_CORRUPT;
+    return status;
+}
+
+static void growing_detach(tamis_filter *f) {
+    struct growing *g = (struct growing *)f;
+    while (g->count > 0) tamis__filter_free(g->stage[--g->count]);
+}
+
+static uint64_t growing_export_bytes(const tamis_filter *f) {
+    const struct growing *g = (const struct growing *)f;
+    uint64_t bytes = (uint64_t)g->count * ENTRY;
+    for (unsigned i = 0; i < g->count; i++) bytes += padded(g->stage[i]->shape.table_bytes);
+    return bytes;
+}
+
+static void growing_export_table(const tamis_filter *f, uint8_t *bytes) {
+    const struct growing *g = (const struct growing *)f;
+    uint64_t at = (uint64_t)g->count * ENTRY;
+    memset(bytes, 0, (size_t)at);
+    for (unsigned i = 0; i < g->count; i++) {
+        const tamis_filter *s = g->stage[i];
+        const uint64_t size = s->shape.table_bytes, room = padded(size);
+        store_entry(bytes + (uint64_t)i * ENTRY, &s->shape, s->capacity, s->rate, s->adds, at);
+        memcpy(bytes + at, s->table, (size_t)size);
+        memset(bytes + at + size, 0, (size_t)(room - size));
+        at += room;
+    }
+}
+
+/* ---- growing */
+
+static tamis_status add_stage(struct growing *g) {
+    tamis_filter *f = &g->base;
+    const struct tamis__family *family = stage_family(f->shape.word[STAGE_KIND]);
+    const double rate = from_bits(f->shape.word[RATE]);
+    if (g->count == STAGES_MAX) return TAMIS_E_FULL;
+    struct tamis__shape shape;
+    tamis_status status = stage_shape(family, f->shape.word[FIRST], rate, g->count, &shape);
+    if (status != TAMIS_OK) return status;
+
+    tamis_filter *stage = tamis__filter_new(family, f);
+    uint8_t *table = stage == NULL ? NULL : tamis__table_alloc(&f->allocator, shape.table_bytes);
+    if (table == NULL) {
+        if (stage != NULL) tamis__release(&f->allocator, stage, family->object_size);
+        return TAMIS_E_NOMEM;
+    }
+    stage->shape = shape;
+    stage->capacity = stage_capacity(f->shape.word[FIRST], g->count);
+    stage->rate = stage_rate(rate, g->count);
+    tamis__filter_own(stage, table);
+    if (family->init != NULL) family->init(&shape, table);
+    status = tamis__filter_attach(stage);
+    if (status != TAMIS_OK) {
+        tamis__filter_free(stage);
+        return status;
+    }
+    g->stage[g->count++] = stage;
+    f->shape.word[STAGES] = g->count;
+    f->shape.table_bytes = growing_export_bytes(f);
+    return TAMIS_OK;
+}
+
+/* The stage that takes keys now. */
+static tamis_status open_stage(struct growing *g, tamis_filter **stage) {
+    if (g->stage[g->count - 1]->adds >= g->stage[g->count - 1]->capacity) {
+        const tamis_status status = add_stage(g);
+        if (status != TAMIS_OK) return status;
+    }
+    *stage = g->stage[g->count - 1];
+    return TAMIS_OK;
+}
+
+/* ---- one key */
+
+static bool growing_contains(const tamis_filter *f, struct tamis__hash h) {
+    const struct growing *g = (const struct growing *)f;
+    for (unsigned i = g->count; i-- > 0;) {
+        if (g->stage[i]->ops->contains(g->stage[i], h)) return true;
+    }
+    return false;
+}
+
+static tamis_status growing_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    size_t done;
+    return f->ops->add_batch(f, &h.lo, &h.hi, 1, fresh, &done);
+}
+
+/* ---- many keys */
+
+/* Of the keys index[0..count) keeps those that no stage below `stages` may hold; `lo` is
+ * gathered into `some` for the stages' batches. */
+static size_t keep_unseen(const struct growing *g, unsigned stages, const uint64_t *lo,
+                          size_t *index, size_t count) {
+    uint64_t some[GROUP];
+    bool seen[GROUP];
+    for (unsigned s = stages; s-- > 0 && count > 0;) {
+        const tamis_filter *stage = g->stage[s];
+        for (size_t i = 0; i < count; i++) some[i] = lo[index[i]];
+        if (stage->ops->contains_batch(stage, some, NULL, count, seen) == 0) continue;
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++) {
+            index[kept] = index[i];
+            kept += !seen[i];
+        }
+        count = kept;
+    }
+    return count;
+}
+
+static size_t growing_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     size_t count, bool *answers) {
+    (void)hi;
+    const struct growing *g = (const struct growing *)f;
+    size_t found = 0, index[GROUP];
+    for (size_t at = 0; at < count; at += GROUP) {
+        const size_t n = count - at < GROUP ? count - at : GROUP;
+        for (size_t i = 0; i < n; i++) index[i] = i;
+        const size_t absent = keep_unseen(g, g->count, lo + at, index, n);
+        found += n - absent;
+        if (answers == NULL) continue;
+        memset(answers + at, 1, n * sizeof *answers);
+        for (size_t i = 0; i < absent; i++) answers[at + index[i]] = false;
+    }
+    return found;
+}
+
+/* Adds `count` keys, no more than the open stage has room for. */
+static tamis_status add_group(struct growing *g, tamis_filter *stage, const uint64_t *lo,
+                              size_t count, bool *fresh) {
+    uint64_t some[GROUP];
+    bool was_new[GROUP];
+    size_t index[GROUP], done = 0;
+    for (size_t i = 0; i < count; i++) index[i] = i;
+    const size_t unseen = keep_unseen(g, g->count - 1, lo, index, count);
+    for (size_t i = 0; i < unseen; i++) some[i] = lo[index[i]];
+    const tamis_status status = stage->ops->add_batch(stage, some, NULL, unseen, was_new, &done);
+    if (fresh != NULL && status == TAMIS_OK) memset(fresh, 0, count * sizeof *fresh);
+    for (size_t i = 0; i < done; i++) {
+        stage->adds += was_new[i];
+        if (fresh != NULL) fresh[index[i]] = was_new[i];
+    }
+    return status;
+}
+
+static tamis_status growing_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                      size_t count, bool *fresh, size_t *done) {
+    (void)hi;
+    struct growing *g = (struct growing *)f;
+    for (*done = 0; *done < count;) {
+        tamis_filter *stage;
+        tamis_status status = open_stage(g, &stage);
+        if (status != TAMIS_OK) return status;
+        const uint64_t room = stage->capacity - stage->adds;
+        size_t n = count - *done < GROUP ? count - *done : GROUP;
+        if (n > room) n = (size_t)room;
+        status = add_group(g, stage, lo + *done, n, fresh == NULL ? NULL : fresh + *done);
+        if (status != TAMIS_OK) return status;
+        *done += n;
+    }
+    return TAMIS_OK;
+}
+
+static const struct tamis__ops growing_table = {
+    .path = "portable",
+    .contains = growing_contains,
+    .contains_batch = growing_contains_batch,
+    .add = growing_add,
+    .add_batch = growing_add_batch,
+};
+
+static const struct tamis__ops *growing_ops(const struct tamis__shape *shape, uint32_t cpu,
+                                            bool shared) {
+    (void)shape, (void)cpu, (void)shared;
+    return &growing_table;
+}
+
+static void growing_state(const tamis_filter *f, struct tamis__state *state) {
+    const struct growing *g = (const struct growing *)f;
+    double variance = 0, places = 0, used = 0, absent = 1;
+    for (unsigned i = 0; i < g->count; i++) {
+        struct tamis__state s = {0};
+        const double bytes = (double)g->stage[i]->shape.table_bytes;
+        g->stage[i]->family->state(g->stage[i], &s);
+        /* A stage got only the keys that no older one seemed to hold. */
+        const double error = s.distinct_error / absent;
+        state->distinct += s.distinct / absent;
+        state->capacity += g->stage[i]->capacity;
+        variance += error * error;
+        places += bytes;
+        used += bytes * s.fill;
+        absent *= 1 - s.rate_now;
+    }
+    state->fill = used / places;
+    state->distinct_error = sqrt(variance);
+    state->rate_now = 1 - absent;
+    state->stages = g->count;
+}
+
+const struct tamis__family tamis__growing = {
+    .kind = TAMIS_GROWING,
+    .name = "growing",
+    .caps = TAMIS_CAN_ADD | TAMIS_CAN_GROW,
+    .ordered = true,
+    .object_size = sizeof(struct growing),
+    .shape = growing_shape,
+    .rate = growing_rate,
+    .traits = growing_traits,
+    .init = growing_init,
+    .check = growing_check,
+    .ops = growing_ops,
+    .attach = growing_attach,
+    .detach = growing_detach,
+    .state = growing_state,
+    .export_bytes = growing_export_bytes,
+    .export_table = growing_export_table,
+};
