@@ -1,0 +1,77 @@
+/* block.h - the layout of a block table, and what the files of this family share
+ *
+ * The table is an array of lines of 64 bytes: one cache line each.  All bits of a key are in
+ * one line, so a look-up reads one line and an add changes one.  A line is eight lanes of 64
+ * bits, and a key has `hashes` (1..16) bits, spread evenly over the lanes:
+ *
+ *     g       = spread(hash) * stir mod 2^64
+ *     line    = g * lines >> 64            from the upper bits
+ *     seed    = g mod 2^32                 decides everything inside of the line
+ *     product = seed * multiplier[lane] mod 2^32
+ *
+ *     round 0 sets bit product >> 26 of the lane, round 1 bit (product >> 20) mod 64
+ *
+ *     byte       0       8       16      24      32      40      48      56      64
+ *                | lane 0| lane 1| lane 2| lane 3| lane 4| lane 5| lane 6| lane 7|
+ *     hashes  8  |   0   |   0   |   0   |   0   |   0   |   0   |   0   |   0   |
+ *             6  |   0   |   0   |       |       |   0   |   0   |   0   |   0   | turn = 4
+ *            11  |  0 1  |  0 1  |   0   |   0   |   0   |   0   |   0   |  0 1  | turn = 1
+ *            16  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |
+ *
+ * hashes = 8 * rounds + rest.  Each of the rounds sets one bit in every lane.  If there is a
+ * rest, one round more sets a bit in `rest` neighbouring lanes, those with
+ * (lane + turn) mod 8 < rest, where turn = seed mod 8: so all lanes fill alike.
+ *
+ * Lanes are little-endian.  Any bytes are a legal table: nothing in it can be wrong. */
+#ifndef TAMIS_FAMILY_BLOCK_H
+#define TAMIS_FAMILY_BLOCK_H
+
+#include "core/compiler.h" /* TAMIS_HAVE_AVX2, TAMIS_HAVE_NEON */
+#include "family/family.h"
+
+#define BLOCK_LINE_BYTES 64
+#define BLOCK_LANES 8
+#define BLOCK_LANE_BITS 64
+#define BLOCK_LINE_BITS (BLOCK_LANES * BLOCK_LANE_BITS)
+/* A third round (17..24) would save 1 to 3 % of the bits at rates of 1e-7 and 1e-8 and nothing
+ * at others. */
+#define BLOCK_HASHES_MAX 16
+
+/* The words of the shape; the others are 0. */
+enum { BLOCK_LINES, BLOCK_HASHES, BLOCK_WORDS };
+
+/* Masks are made in four ways; each has its own operations. */
+enum block_form {
+    BLOCK_REST,       /* hashes 1..7: no full round */
+    BLOCK_ROUND,      /* 8 */
+    BLOCK_ROUND_REST, /* 9..15 */
+    BLOCK_TWO_ROUNDS, /* 16 */
+    BLOCK_FORMS
+};
+
+/* What the pass over a whole table finds. */
+struct block_tally {
+    uint64_t ones;  /* bits that are set */
+    double matches; /* sum over the lines of the chance that an absent key matches */
+};
+
+/* The code of one instruction set. */
+struct block_path {
+    const struct tamis__ops *ops; /* one for each form */
+    void (*tally)(const tamis_filter *f, struct block_tally *tally);
+};
+
+extern const struct block_path tamis__block_portable;
+extern const struct block_path tamis__block_shared; /* lock-free adds */
+#if defined(TAMIS_HAVE_AVX2)
+extern const struct block_path tamis__block_avx2;
+#endif
+#if defined(TAMIS_HAVE_NEON)
+extern const struct block_path tamis__block_neon;
+#endif
+
+/* Row `rest` has 1 for a lane that takes part in the rest and 0 for one that does not, twice
+ * over: those of turn t are the eight from t on. */
+extern const uint64_t tamis__block_ones[BLOCK_LANES][2 * BLOCK_LANES];
+
+#endif

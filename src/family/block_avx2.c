@@ -1,0 +1,88 @@
+/* block_avx2.c - block filters with AVX2: a line is two vectors of four lanes
+ *
+ * One multiplication of eight 32-bit numbers makes the products of all lanes.  Seen as four
+ * 64-bit numbers, the upper halves are the products of lanes 0..3 and the lower halves those
+ * of lanes 4..7, so that shifts alone bring each product's field to where the shift of the
+ * mask wants it. */
+#include "core/compiler.h"
+
+#if defined(TAMIS_HAVE_AVX2)
+#include <immintrin.h>
+
+#define BLOCK_TARGET TAMIS_TARGET_AVX2
+#include "family/block_kernel.h"
+
+struct avx2_mask {
+    __m256i low, high; /* lanes 0..3 and 4..7 */
+};
+
+BLOCK_TEMPLATE __m256i avx2_products(uint32_t seed) {
+    const uint32_t *m = block_multiplier;
+    const __m256i multipliers = _mm256_setr_epi32((int)m[4], (int)m[0], (int)m[5], (int)m[1],
+                                                  (int)m[6], (int)m[2], (int)m[7], (int)m[3]);
+    return _mm256_mullo_epi32(_mm256_set1_epi32((int)seed), multipliers);
+}
+
+/* Adds the bits of one round to the mask: `one` has 1 in the lanes that take part. */
+BLOCK_TEMPLATE struct avx2_mask avx2_round(struct avx2_mask mask, struct avx2_mask one,
+                                           __m256i products, int round) {
+    const __m256i field = _mm256_set1_epi64x(BLOCK_LANE_BITS - 1);
+    __m256i low = _mm256_srli_epi64(products, 58 - 6 * round);
+    __m256i high = round == 0 ? _mm256_srli_epi64(_mm256_slli_epi64(products, 32), 58)
+                              : _mm256_srli_epi64(products, 26 - 6 * round);
+    if (round != 0) {
+        low = _mm256_and_si256(low, field);
+        high = _mm256_and_si256(high, field);
+    }
+    mask.low = _mm256_or_si256(mask.low, _mm256_sllv_epi64(one.low, low));
+    mask.high = _mm256_or_si256(mask.high, _mm256_sllv_epi64(one.high, high));
+    return mask;
+}
+
+BLOCK_TEMPLATE struct avx2_mask avx2_load(const void *line) {
+    const __m256i *p = (const __m256i *)line;
+    const struct avx2_mask v = {_mm256_loadu_si256(p), _mm256_loadu_si256(p + 1)};
+    return v;
+}
+
+BLOCK_TEMPLATE struct avx2_mask avx2_mask_of(const struct block_table *t, uint32_t seed,
+                                             unsigned rounds, bool rest) {
+    const __m256i products = avx2_products(seed), one = _mm256_set1_epi64x(1);
+    const struct avx2_mask all = {one, one};
+    struct avx2_mask mask = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    if (rounds > 0) mask = avx2_round(mask, all, products, 0);
+    if (rounds > 1) mask = avx2_round(mask, all, products, 1);
+    if (rest)
+        mask = avx2_round(mask, avx2_load(t->ones + seed % BLOCK_LANES), products, (int)rounds);
+    return mask;
+}
+
+BLOCK_TEMPLATE bool avx2_missing(struct avx2_mask line, struct avx2_mask mask) {
+    const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(line.low, mask.low),
+                                            _mm256_andnot_si256(line.high, mask.high));
+    return !_mm256_testz_si256(missing, missing);
+}
+
+BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place at,
+                                 unsigned rounds, bool rest) {
+    return !avx2_missing(avx2_load(at.line), avx2_mask_of(t, at.seed, rounds, rest));
+}
+
+BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place at, unsigned rounds,
+                               bool rest, bool tell) {
+    const struct avx2_mask mask = avx2_mask_of(t, at.seed, rounds, rest), old = avx2_load(at.line);
+    __m256i *p = (__m256i *)(void *)at.line;
+    _mm256_storeu_si256(p, _mm256_or_si256(old.low, mask.low));
+    _mm256_storeu_si256(p + 1, _mm256_or_si256(old.high, mask.high));
+    return tell && avx2_missing(old, mask);
+}
+
+BLOCK_TEMPLATE uint64_t block_word(const uint8_t *line, unsigned lane) {
+    return tamis__load64(line + 8 * lane);
+}
+
+BLOCK_INSTANCES(tamis__block_avx2, "avx2")
+
+#else
+typedef int tamis__block_avx2_is_not_here;
+#endif
