@@ -1,0 +1,498 @@
+/* cuckoo.c - fingerprints in overlapping windows: removes, in little space
+ *
+ * The table is an array of m slots of f bits.  A window is w slots next to each other (w is 2
+ * or 3), and one may begin at any slot: overlapping, small windows fill a table as well as
+ * larger buckets, and m may be any number.  A key's hash picks a *class*: a fingerprint and a
+ * first window; the second window begins at a distance from the first that depends on the
+ * fingerprint alone.  The key is kept in any of these 2w locations.
+ *
+ *           first                       second = first + distance(fingerprint),
+ *             v                            v     modulo the number of windows
+ *     | . | . | 0 | 1 | . | . | . | . | . | 2 | 3 | . |      w = 2: locations 0..3
+ *
+ * What is kept there is not the bare fingerprint but a symbol that tells the location too:
+ *
+ *     0                      an empty slot
+ *     1 + print * 2w + a     the class of this fingerprint that has this slot as location a
+ *
+ * So a slot tells its class, and hence where else its key may be, without the key (the usual
+ * cuckoo filter gets that from an xor, which wants a power of two of buckets), and a filter
+ * is exactly a multiset of classes.  Telling the location costs no space: in each slot just one
+ * symbol answers for a class, as if the location were unsaid.
+ *
+ *     rate = classes in the filter / all classes = 1 - exp(-keys / (windows * prints)),
+ *     with prints = (2^f - 1) / 2w
+ *
+ * There is no luck in it, so nothing is added for luck in sizing.
+ *
+ * Adding puts the symbol in an empty location, or makes room by a search (cuckoo_insert.c).
+ * Filters are sized for a load of 0.92 (w = 2) or 0.95 (w = 3), where room is found soon; a
+ * search goes on finding it up to about 0.945 and 0.98.  Then an add is E_FULL and changes
+ * nothing.
+ *
+ * The stash.  Below that load an add fails only where by chance many keys share few slots,
+ * such as seven keys of two classes that have a window in common, and so six slots.  Of n keys
+ * this befalls some 0.03 n / prints^5: seldom, but with a billion keys at 1 % one filter in a
+ * thousand, and in small tables more often.  So eight such keys can be kept, as hashes,
+ * in front of the slots.  Look-ups touch the stash only while it is in use.
+ *
+ * Copies.  A key that is added again takes another location, so that it can be removed as
+ * often.  With 2w copies its class is *saturated*: from then on nobody knows how many there
+ * are, so further adds and removes leave it, and it is kept for good: a key that is there is
+ * never lost.  Copies crowd the few locations of their key and its neighbours: with three of
+ * each key one add in a thousand finds no room at half of the capacity.  By chance alone this
+ * befalls n / (24 prints^3) classes of different keys (w = 2).
+ *
+ *     table   stash  8 x 8 bytes: the mixed hash of a key; 0: free
+ *             slots  slot i is bits i*f .. i*f + f-1, bit b being bit b % 8 of byte b / 8
+ *             zeros  at least 8 bytes, since slots are read by 8 bytes, to a multiple of 8
+ *     shape   word[0] m, word[1] f, word[2] w
+ *
+ * Costs.  A look-up reads two places, at most 16,384 slots apart.  Filling a filter takes
+ * four times as long as asking it; one add takes up to 30 microseconds near the end. */
+#include <math.h>
+
+#include "core/cpu.h"
+#include "family/cuckoo_kernel.h"
+
+/* For what is seldom called and would cost its callers registers if it were inlined. */
+#define CUCKOO_APART __attribute__((noinline))
+
+/* ---- the stash */
+
+static uint64_t stash_get(const struct tamis__cuckoo *c, unsigned i) {
+    return tamis__load64(c->base.table + 8 * i);
+}
+
+/* Is entry i of this class?  Entries are compared as classes, not as keys, since the one
+ * that a removal takes out may have been another key's. */
+static bool stash_is(const struct tamis__cuckoo *c, unsigned i, const struct cuckoo_class *key) {
+    const uint64_t g = stash_get(c, i);
+    const struct cuckoo_class entry = cuckoo_class_of(&c->grid, g);
+    return g != 0 && entry.first == key->first && entry.print == key->print;
+}
+
+/* Copies of the key's class in the stash. */
+static CUCKOO_APART unsigned stash_copies(const struct tamis__cuckoo *c, uint64_t hash) {
+    const struct cuckoo_class key = cuckoo_class_of(&c->grid, cuckoo_mix(hash));
+    unsigned copies = 0;
+    for (unsigned i = 0; i < CUCKOO_STASH; i++) copies += stash_is(c, i, &key);
+    return copies;
+}
+
+/* The one mixed hash that cannot be told from a free entry is refused. */
+static tamis_status stash_put(struct tamis__cuckoo *c, uint64_t g) {
+    for (unsigned i = 0; i < CUCKOO_STASH; i++) {
+        if (stash_get(c, i) != 0 || g == 0) continue;
+        tamis__store64(c->base.table + 8 * i, g);
+        c->stashed++;
+        return TAMIS_OK;
+    }
+    return TAMIS_E_FULL;
+}
+
+/* Takes out one copy of the key's class; there is one. */
+static void stash_take(struct tamis__cuckoo *c, uint64_t hash) {
+    const struct cuckoo_class key = cuckoo_class_of(&c->grid, cuckoo_mix(hash));
+    unsigned i = 0;
+    while (!stash_is(c, i, &key)) i++;
+    tamis__store64(c->base.table + 8 * i, 0);
+    c->stashed--;
+}
+
+/* ---- one key */
+
+TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                                uint64_t hash, unsigned w, bool packed) {
+    const uint64_t first = cuckoo_copies(&c->grid, home, 0, w, packed);
+    const uint64_t second = cuckoo_copies(&c->grid, home, 1, w, packed);
+    if (TAMIS_LIKELY((first | second | c->stashed) == 0)) return false;
+    return (first | second) != 0 || stash_copies(c, hash) != 0;
+}
+
+/* Adds a key whose locations are all taken, perhaps by copies of itself (for which the search
+ * fails at once). */
+static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash) {
+    const unsigned w = c->grid.window;
+    const struct cuckoo_home home = cuckoo_home_of(&c->grid, hash);
+    if (tamis__cuckoo_search(c, &home)) return TAMIS_OK;
+    const unsigned copies = tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
+                            tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
+                            stash_copies(c, hash);
+    return copies >= 2 * w ? TAMIS_OK : stash_put(c, cuckoo_mix(hash));
+}
+
+TAMIS_TEMPLATE tamis_status cuckoo_put(struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                                       uint64_t hash, bool *fresh, unsigned w, bool packed) {
+    const struct cuckoo_grid *g = &c->grid;
+    const uint64_t first = cuckoo_empty(g, home->first, w, packed);
+    const uint64_t second = cuckoo_empty(g, home->second, w, packed);
+    if (fresh != NULL) *fresh = !cuckoo_test(c, home, hash, w, packed);
+    if (TAMIS_UNLIKELY((first | second) == 0)) return cuckoo_squeeze(c, hash);
+    /* Which window has room is as good as random in a full table: no branch. */
+    const uint64_t in_second = first == 0 ? UINT64_MAX : 0;
+    const unsigned j = cuckoo_lowest(g, first | (second & in_second), w, packed);
+    const uint64_t bit = home->first ^ ((home->first ^ home->second) & in_second);
+    cuckoo_set(g, bit + j * g->width, cuckoo_symbol(home->print, 0, w) + (w & in_second) + j);
+    return TAMIS_OK;
+}
+
+/* Puts a class into an empty location of its own, or makes room for it. */
+static bool cuckoo_settle(struct tamis__cuckoo *c, const struct cuckoo_home *home) {
+    const struct cuckoo_grid *g = &c->grid;
+    const unsigned w = g->window;
+    for (unsigned which = 0; which < 2; which++) {
+        const uint64_t bit = which == 0 ? home->first : home->second;
+        const uint64_t empty = cuckoo_empty(g, bit, w, false);
+        if (empty == 0) continue;
+        const unsigned j = cuckoo_lowest(g, empty, w, false);
+        cuckoo_set(g, bit + j * g->width, cuckoo_symbol(home->print, which, w) + j);
+        return true;
+    }
+    return tamis__cuckoo_search(c, home);
+}
+
+/* A slot has become free: brings home what can be of the stash, so that churn does not use it
+ * up. */
+static CUCKOO_APART void stash_empty(struct tamis__cuckoo *c) {
+    for (unsigned i = 0; i < CUCKOO_STASH; i++) {
+        const uint64_t mixed = stash_get(c, i);
+        const struct cuckoo_home home = cuckoo_home_of_mixed(&c->grid, mixed);
+        if (mixed == 0 || !cuckoo_settle(c, &home)) continue;
+        tamis__store64(c->base.table + 8 * i, 0);
+        c->stashed--;
+    }
+}
+
+TAMIS_TEMPLATE tamis_status cuckoo_take(struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                                        uint64_t hash, unsigned w, bool packed) {
+    const struct cuckoo_grid *g = &c->grid;
+    const uint64_t first = cuckoo_copies(g, home, 0, w, packed);
+    const uint64_t second = cuckoo_copies(g, home, 1, w, packed);
+    const unsigned stashed = TAMIS_UNLIKELY(c->stashed != 0) ? stash_copies(c, hash) : 0;
+    if ((first | second) == 0 && stashed == 0) return TAMIS_E_ABSENT;
+    if (tamis__popcount(first) + tamis__popcount(second) + stashed >= 2 * w) return TAMIS_OK;
+    if (stashed != 0) {
+        stash_take(c, hash);
+        return TAMIS_OK;
+    }
+    const unsigned j = cuckoo_lowest(g, first == 0 ? second : first, w, packed);
+    cuckoo_set(g, (first == 0 ? home->second : home->first) + j * g->width, 0);
+    if (TAMIS_UNLIKELY(c->stashed != 0)) stash_empty(c);
+    return TAMIS_OK;
+}
+
+/* ---- many keys
+ *
+ * The windows of a key are asked for RING keys before they are needed; where they are is kept
+ * in a ring until then. */
+
+#define RING 32
+
+TAMIS_TEMPLATE void ring_fill(const struct tamis__cuckoo *c, struct cuckoo_home *ring, size_t i,
+                              const uint64_t *hashes, size_t count) {
+    if (i >= count) return;
+    const struct cuckoo_home home = cuckoo_home_of(&c->grid, hashes[i]);
+    TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.first));
+    TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.second));
+    ring[i % RING] = home;
+}
+
+TAMIS_TEMPLATE size_t cuckoo_test_batch(const struct tamis__cuckoo *c, const uint64_t *hashes,
+                                        size_t count, bool *answers, unsigned w, bool packed) {
+    struct cuckoo_home ring[RING];
+    size_t found = 0;
+    for (size_t i = 0; i < RING; i++) ring_fill(c, ring, i, hashes, count);
+    for (size_t i = 0; i < count; i++) {
+        const bool maybe = cuckoo_test(c, &ring[i % RING], hashes[i], w, packed);
+        ring_fill(c, ring, i + RING, hashes, count);
+        if (answers != NULL) answers[i] = maybe;
+        found += maybe;
+    }
+    return found;
+}
+
+TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint64_t *hashes,
+                                             size_t count, bool *fresh, size_t *done, unsigned w,
+                                             bool packed) {
+    struct cuckoo_home ring[RING];
+    for (size_t i = 0; i < RING; i++) ring_fill(c, ring, i, hashes, count);
+    for (*done = 0; *done < count; ++*done) {
+        const size_t i = *done;
+        const struct cuckoo_home home = ring[i % RING];
+        ring_fill(c, ring, i + RING, hashes, count);
+        const tamis_status status =
+            cuckoo_put(c, &home, hashes[i], fresh == NULL ? NULL : fresh + i, w, packed);
+        if (status != TAMIS_OK) return status;
+    }
+    return TAMIS_OK;
+}
+
+/* ---- operations: wrappers that make `w` and `packed` constants */
+
+#define CUCKOO_INSTANCE(NAME, W, PACKED)                                                          \
+    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
+        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
+        const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
+        return cuckoo_test(c, &home, h.lo, W, PACKED);                                            \
+    }                                                                                             \
+    static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
+                                        const uint64_t *hi, size_t count, bool *answers) {        \
+        (void)hi;                                                                                 \
+        return cuckoo_test_batch(cuckoo_of_const(f), lo, count, answers, W, PACKED);              \
+    }                                                                                             \
+    static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
+        struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
+        const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
+        return cuckoo_put(c, &home, h.lo, fresh, W, PACKED);                                      \
+    }                                                                                             \
+    static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
+                                         size_t count, bool *fresh, size_t *done) {               \
+        (void)hi;                                                                                 \
+        return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, PACKED);                 \
+    }                                                                                             \
+    static tamis_status NAME##_remove(tamis_filter *f, struct tamis__hash h) {                    \
+        struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
+        const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
+        return cuckoo_take(c, &home, h.lo, W, PACKED);                                            \
+    }
+
+CUCKOO_INSTANCE(packed2, 2, true)
+CUCKOO_INSTANCE(packed3, 3, true)
+CUCKOO_INSTANCE(wide2, 2, false)
+CUCKOO_INSTANCE(wide3, 3, false)
+
+#define CUCKOO_OPS(NAME, PATH, BATCH)                                                          \
+    {                                                                                          \
+        .path = PATH, .contains = NAME##_contains, .contains_batch = BATCH, .add = NAME##_add, \
+        .add_batch = NAME##_add_batch, .remove = NAME##_remove,                                \
+    }
+
+/* By `packed` and w - 2. */
+static const struct tamis__ops portable_ops[2][2] = {
+    {CUCKOO_OPS(wide2, "portable", wide2_contains_batch),
+     CUCKOO_OPS(wide3, "portable", wide3_contains_batch)},
+    {CUCKOO_OPS(packed2, "portable", packed2_contains_batch),
+     CUCKOO_OPS(packed3, "portable", packed3_contains_batch)},
+};
+
+#if defined(TAMIS_HAVE_AVX2)
+/* The kernel does not know the stash: a filter that uses it is asked in plain C. */
+static size_t avx2_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  size_t count, bool *answers) {
+    const struct tamis__cuckoo *c = cuckoo_of_const(f);
+    if (TAMIS_UNLIKELY(c->stashed != 0)) {
+        return portable_ops[true][c->grid.window - 2].contains_batch(f, lo, hi, count, answers);
+    }
+    return tamis__cuckoo_contains_avx2(c, lo, count, answers);
+}
+
+static const struct tamis__ops avx2_ops[2] = {
+    CUCKOO_OPS(packed2, "avx2", avx2_contains_batch),
+    CUCKOO_OPS(packed3, "avx2", avx2_contains_batch),
+};
+#endif
+
+static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uint32_t cpu,
+                                           bool shared) {
+    const uint64_t window = shape->word[CUCKOO_WINDOW];
+    const bool packed = window * shape->word[CUCKOO_WIDTH] <= CUCKOO_PACKED_MAX;
+    (void)cpu, (void)shared;
+#if defined(TAMIS_HAVE_AVX2)
+    if ((cpu & TAMIS__CPU_AVX2) && packed && shape->word[CUCKOO_SLOTS] < (uint64_t)1 << 31) {
+        return &avx2_ops[window - 2];
+    }
+#endif
+    return &portable_ops[packed][window - 2];
+}
+
+/* ---- sizing */
+
+struct cuckoo_plan {
+    uint32_t window;
+    uint32_t narrowest; /* below, keys of equal classes are too many for the stash */
+    double load;        /* sized for this */
+    double most;        /* where refusals begin */
+};
+
+/* Loads at which a search takes 20 steps on average: the last 2 % of the slots would double
+ * the time of all adds together. */
+static const struct cuckoo_plan plans[2] = {
+    {.window = 2, .narrowest = 8, .load = 0.92, .most = 0.945},
+    {.window = 3, .narrowest = 6, .load = 0.95, .most = 0.98},
+};
+
+/* The load is lowered by this / fingerprints: where these are few, searches meet the same
+ * slots again and again. */
+#define FEW 0.3
+
+/* Slots beyond the load: small tables vary more.  With them, measured for every capacity up
+ * to 2000 and many more, one filter in 10^5 uses the stash, and none needed it for three keys. */
+#define SPARE 12
+
+/* A table is stretched by so much at most to reach a rate: the next width does it for less. */
+#define STRETCH 2
+
+/* More classes than this cannot be told apart by hashes of 64 bits. */
+#define CLASSES_MAX 0x1p62
+
+static uint32_t cuckoo_prints(uint64_t width, uint64_t window) {
+    return (uint32_t)((((uint64_t)1 << width) - 1) / (2 * window));
+}
+
+static uint64_t cuckoo_bytes(uint64_t slots, uint64_t width) {
+    return CUCKOO_STASH_BYTES + tamis__div_up(slots * width, 64) * 8 + 8;
+}
+
+static double cuckoo_classes(const struct tamis__shape *shape) {
+    const uint64_t window = shape->word[CUCKOO_WINDOW];
+    return (double)(shape->word[CUCKOO_SLOTS] - window + 1) *
+           cuckoo_prints(shape->word[CUCKOO_WIDTH], window);
+}
+
+/* The slots that `keys` keys need, for room and for the rate; INFINITY if no reasonable number
+ * of such slots gives the rate. */
+static double plan_slots(const struct cuckoo_plan *plan, uint32_t width, double keys, double rate) {
+    const double prints = cuckoo_prints(width, plan->window);
+    const double room = ceil(keys / (plan->load - FEW / prints)) + SPARE;
+    /* Even if no two keys share a class: the rate then holds for every set. */
+    const double need = ceil(keys / (rate * prints)) + plan->window - 1;
+    if (need > STRETCH * room) return INFINITY;
+    return need > room ? need : room;
+}
+
+/* Tries all widths and windows for the fewest bits. */
+static tamis_status cuckoo_shape(const struct tamis__want *want, struct tamis__shape *shape) {
+    const double keys = want->capacity == 0 ? 1 : (double)want->capacity;
+    double best = INFINITY;
+    if (plan_slots(&plans[0], CUCKOO_WIDTH_MAX, keys, 1) > (double)CUCKOO_SLOTS_MAX) {
+        return TAMIS_E_TOO_BIG;
+    }
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        for (uint32_t width = plans[i].narrowest; width <= CUCKOO_WIDTH_MAX; width++) {
+            const double slots = plan_slots(&plans[i], width, keys, want->rate);
+            if (slots > (double)CUCKOO_SLOTS_MAX || slots * width >= best) continue;
+            best = slots * width;
+            *shape = (struct tamis__shape){.word = {(uint64_t)slots, width, plans[i].window}};
+        }
+    }
+    if (best == INFINITY || cuckoo_classes(shape) > CLASSES_MAX) return TAMIS_E_TOO_FINE;
+    shape->table_bytes = cuckoo_bytes(shape->word[CUCKOO_SLOTS], shape->word[CUCKOO_WIDTH]);
+    return TAMIS_OK;
+}
+
+static double cuckoo_rate(const struct tamis__shape *shape, double keys) {
+    const double most = plans[shape->word[CUCKOO_WINDOW] - 2].most;
+    if (keys > most * (double)shape->word[CUCKOO_SLOTS]) return 1;
+    return -expm1(-keys / cuckoo_classes(shape));
+}
+
+/* A window is in two cache lines when it begins in the last of its bits. */
+static void cuckoo_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
+    const uint32_t window = (uint32_t)shape->word[CUCKOO_WINDOW];
+    traits->hashes = 2 * window;
+    traits->width = (uint32_t)shape->word[CUCKOO_WIDTH];
+    traits->cache_lines = 2 * (1 + (double)(window * traits->width - 1) / (8 * TAMIS_LINE));
+}
+
+/* ---- life */
+
+static bool cuckoo_check(const struct tamis__shape *shape) {
+    const uint64_t slots = shape->word[CUCKOO_SLOTS], width = shape->word[CUCKOO_WIDTH];
+    const uint64_t window = shape->word[CUCKOO_WINDOW];
+    for (int i = CUCKOO_WINDOW + 1; i < TAMIS__SHAPE_WORDS; i++) {
+        if (shape->word[i] != 0) return false;
+    }
+    return (window == 2 || window == 3) && width >= plans[window - 2].narrowest &&
+           width <= CUCKOO_WIDTH_MAX && slots >= SPARE && slots <= CUCKOO_SLOTS_MAX &&
+           shape->table_bytes == cuckoo_bytes(slots, width);
+}
+
+static void grid_init(struct cuckoo_grid *g, const struct tamis__shape *shape) {
+    const uint32_t width = (uint32_t)shape->word[CUCKOO_WIDTH];
+    const uint32_t window = (uint32_t)shape->word[CUCKOO_WINDOW];
+    *g = (struct cuckoo_grid){.width = width, .window = window};
+    g->windows = shape->word[CUCKOO_SLOTS] - window + 1;
+    g->windows_bits = g->windows * width;
+    g->mask = ((uint64_t)1 << width) - 1;
+    g->prints = cuckoo_prints(width, window);
+    const uint64_t farthest = g->windows - window;
+    g->span = (uint32_t)(farthest < CUCKOO_REACH ? farthest : CUCKOO_REACH) - window + 1;
+    if (window * width > CUCKOO_PACKED_MAX) return;
+    for (uint32_t j = 0; j < window; j++) {
+        const uint64_t one = (uint64_t)1 << (j * width);
+        g->scale += one * 2 * window;
+        g->first += one * (cuckoo_symbol(0, 0, window) + j);
+        g->second += one * (cuckoo_symbol(0, 1, window) + j);
+        g->low += one * (g->mask >> 1);
+        g->top += one << (width - 1);
+    }
+}
+
+static tamis_status cuckoo_attach(tamis_filter *f) {
+    struct tamis__cuckoo *c = cuckoo_of(f);
+    grid_init(&c->grid, &f->shape);
+    c->grid.slots = f->table + CUCKOO_STASH_BYTES;
+    c->grid.leap = c->leap;
+    for (uint32_t i = 0; i < CUCKOO_DISTANCES; i++) {
+        c->leap[i] = (uint32_t)cuckoo_distance(&c->grid, i, c->grid.window) * c->grid.width;
+    }
+    c->stashed = 0;
+    for (unsigned i = 0; i < CUCKOO_STASH; i++) c->stashed += stash_get(c, i) != 0;
+    return TAMIS_OK;
+}
+
+/* ---- the whole table */
+
+/* Copies are looked for in the first so many slots; the others are like them. */
+#define SAMPLE ((uint64_t)1 << 20)
+
+/* The copies of the class in a slot; 1 for a symbol that no add wrote. */
+static unsigned copies_of(const struct cuckoo_grid *g, uint64_t bit, uint32_t symbol) {
+    struct cuckoo_item item;
+    if (!cuckoo_read(g, bit, symbol, g->window, &item)) return 1;
+    unsigned copies = 0;
+    for (uint32_t j = 0; j < g->window; j++) {
+        copies += cuckoo_get(g, item.here + j * g->width) == item.here_symbol + j;
+        copies += cuckoo_get(g, item.other + j * g->width) == item.other_symbol + j;
+    }
+    return copies;
+}
+
+static void cuckoo_state(const tamis_filter *f, struct tamis__state *state) {
+    const struct tamis__cuckoo *c = cuckoo_of_const(f);
+    const uint64_t slots = f->shape.word[CUCKOO_SLOTS], width = c->grid.width;
+    uint64_t used = 0, sampled = 0;
+    double once = 0; /* of the sampled, counting copies once */
+    for (uint64_t slot = 0; slot < slots; slot++) {
+        const uint32_t symbol = cuckoo_get(&c->grid, slot * width);
+        used += symbol != 0;
+        if (symbol == 0 || slot >= SAMPLE) continue;
+        sampled++;
+        once += 1.0 / copies_of(&c->grid, slot * width, symbol);
+    }
+    const double share = sampled == 0 ? 1 : once / (double)sampled;
+    const double classes = (double)used * share + c->stashed, all = cuckoo_classes(&f->shape);
+    const double sampling = sampled == used ? 0 : (double)used * sqrt(share * (1 - share) / SAMPLE);
+    state->fill = (double)used / (double)slots;
+    state->rate_now = classes < all ? classes / all : 1;
+    /* A key whose class was there already looks like a copy: so many are there by chance. */
+    state->distinct = classes < all ? -all * log1p(-classes / all) : all;
+    state->distinct_error = hypot(sqrt(state->distinct * state->rate_now / 2), sampling);
+    state->stages = 1;
+}
+
+const struct tamis__family tamis__cuckoo = {
+    .kind = TAMIS_CUCKOO,
+    .name = "cuckoo",
+    .caps = TAMIS_CAN_ADD | TAMIS_CAN_REMOVE,
+    .ordered = true,
+    .object_size = sizeof(struct tamis__cuckoo),
+    .shape = cuckoo_shape,
+    .rate = cuckoo_rate,
+    .traits = cuckoo_traits,
+    .check = cuckoo_check,
+    .ops = cuckoo_ops,
+    .attach = cuckoo_attach,
+    .state = cuckoo_state,
+};

@@ -1,0 +1,249 @@
+/* cuckoo_kernel.h - the layout of cuckoo filters, and what is done with one class or one slot
+ *
+ * cuckoo.c has the story.  Everything here is inlined where `w`, the slots of a window, is a
+ * constant, 2 or 3, and so is `packed`: whether a window can be read with one load. */
+#ifndef TAMIS_FAMILY_CUCKOO_KERNEL_H
+#define TAMIS_FAMILY_CUCKOO_KERNEL_H
+
+#include "core/bits.h"
+#include "core/bytes.h"
+#include "family/family.h"
+
+/* Words of the shape; the others are 0. */
+enum { CUCKOO_SLOTS, CUCKOO_WIDTH, CUCKOO_WINDOW };
+
+#define CUCKOO_WIDTH_MAX 32
+#define CUCKOO_SLOTS_MAX ((uint64_t)1 << 48)
+
+/* Eight bytes from the one where a window begins hold 64 bits less the 7 before it. */
+#define CUCKOO_PACKED_MAX 57
+
+/* The stash comes first in the table, then the slots. */
+#define CUCKOO_STASH 8
+#define CUCKOO_STASH_BYTES (8 * CUCKOO_STASH)
+
+/* The second window begins at most so many slots after the first: near enough to share its
+ * page, far enough to fill the table as well as with any distance (refusals begin at a load of
+ * 0.946 and 0.947; at 0.928 with 1024, at 0.906 with 256). */
+#define CUCKOO_REACH 16384
+
+/* A table of this size is not in the cache, and is read ahead. */
+#define CUCKOO_FAR ((uint64_t)4 << 20)
+
+/* Fingerprints that are equal modulo this have the same distance. */
+#define CUCKOO_DISTANCES 256
+
+/* All that is derived from the shape and the place of the table.  Loops that write to memory
+ * work on a copy of it, so that the compiler sees that they do not change it. */
+struct cuckoo_grid {
+    uint8_t *slots;
+    uint64_t windows;      /* places where a window can begin: slots - w + 1 */
+    uint64_t windows_bits; /* windows * width */
+    uint64_t mask;         /* `width` ones: a slot, or the first field of a packed window */
+    uint64_t prints;       /* how many fingerprints there are */
+    uint32_t width;        /* bits of a slot */
+    uint32_t window;       /* w */
+    uint32_t span;         /* how many distances there could be */
+
+    /* Packed windows, seen as w fields: 2w in each; the symbols of fingerprint 0 in the first
+     * and in the second window; all bits of each field but the top one; the top one. */
+    uint64_t scale, first, second, low, top;
+
+    /* The distance of the second window in bits, by fingerprint: on the way of every look-up,
+     * so kept and not computed (1 ns of 10). */
+    const uint32_t *leap;
+};
+
+struct tamis__cuckoo {
+    tamis_filter base;
+    struct cuckoo_grid grid;
+    uint32_t stashed; /* entries of the stash in use */
+    uint32_t leap[CUCKOO_DISTANCES];
+};
+
+TAMIS_TEMPLATE struct tamis__cuckoo *cuckoo_of(tamis_filter *f) {
+    return (struct tamis__cuckoo *)(void *)f;
+}
+TAMIS_TEMPLATE const struct tamis__cuckoo *cuckoo_of_const(const tamis_filter *f) {
+    return (const struct tamis__cuckoo *)(const void *)f;
+}
+
+/* ---- slots, by the number of their first bit */
+
+TAMIS_TEMPLATE uint8_t *cuckoo_byte(const struct cuckoo_grid *g, uint64_t bit) {
+    return g->slots + (bit >> 3);
+}
+
+/* At least CUCKOO_PACKED_MAX bits of the table.  Eight bytes are read: hence the padding. */
+TAMIS_TEMPLATE uint64_t cuckoo_load(const struct cuckoo_grid *g, uint64_t bit) {
+    return tamis__load64(cuckoo_byte(g, bit)) >> (bit & 7);
+}
+
+/* The symbol in a slot; 0 if it is empty. */
+TAMIS_TEMPLATE uint32_t cuckoo_get(const struct cuckoo_grid *g, uint64_t bit) {
+    return (uint32_t)(cuckoo_load(g, bit) & g->mask);
+}
+
+TAMIS_TEMPLATE void cuckoo_set(const struct cuckoo_grid *g, uint64_t bit, uint64_t symbol) {
+    uint8_t *at = cuckoo_byte(g, bit);
+    const unsigned shift = (unsigned)(bit & 7);
+    tamis__store64(at, (tamis__load64(at) & ~(g->mask << shift)) | symbol << shift);
+}
+
+/* ---- classes */
+
+/* Both halves of the product: the upper one, and *low. */
+TAMIS_TEMPLATE uint64_t cuckoo_multiply(uint64_t a, uint64_t b, uint64_t *low) {
+#if defined(__SIZEOF_INT128__)
+    const tamis__u128 product = (tamis__u128)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
+    *low = a * b;
+    return tamis__mulhi(a, b);
+#endif
+}
+
+/* The mixed hash, which all else is made of: tamis__mix64 but for its last step, since the
+ * upper bits alone are used.  One multiplication less (tamis__spread) gains 1 ns in 10, but
+ * sends some sets of equidistant numbers to few windows, so that the table is full too soon. */
+TAMIS_TEMPLATE uint64_t cuckoo_mix(uint64_t hash) {
+    hash ^= hash >> 30;
+    hash *= UINT64_C(0xbf58476d1ce4e5b9);
+    hash ^= hash >> 27;
+    return hash * UINT64_C(0x94d049bb133111eb);
+}
+
+struct cuckoo_class {
+    uint64_t first; /* where the first window begins */
+    uint32_t print;
+};
+
+/* mixed * prints is the fingerprint (the integer part) and what is left to pick the window (the
+ * fraction): so the window is uniform for every fingerprint, in tables of any size.  In this
+ * order, since the second window waits for the fingerprint. */
+TAMIS_TEMPLATE struct cuckoo_class cuckoo_class_of(const struct cuckoo_grid *g, uint64_t mixed) {
+    uint64_t fraction, rest;
+    struct cuckoo_class key;
+    key.print = (uint32_t)cuckoo_multiply(mixed, g->prints, &fraction);
+    key.first = cuckoo_multiply(fraction, g->windows, &rest);
+    return key;
+}
+
+/* How many slots after the first window the second one begins: at least w, so that they never
+ * overlap, and at most windows - w, so that they do not after wrapping around either.
+ * Squares, because a table fills badly when sums of few distances coincide often: with 15
+ * fingerprints it filled to 0.935 with multiples of the golden ratio, to 0.948 with this. */
+TAMIS_TEMPLATE uint64_t cuckoo_distance(const struct cuckoo_grid *g, uint32_t print, unsigned w) {
+    const uint32_t n = print % CUCKOO_DISTANCES + 1;
+    return w + ((uint64_t)(n * n * UINT32_C(0x9e3779b1)) * g->span >> 32);
+}
+
+/* Where a class lives: the first bits of its two windows. */
+struct cuckoo_home {
+    uint64_t first, second;
+    uint32_t print;
+};
+
+TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of_mixed(const struct cuckoo_grid *g,
+                                                       uint64_t mixed) {
+    const struct cuckoo_class key = cuckoo_class_of(g, mixed);
+    struct cuckoo_home home;
+    home.first = key.first * g->width;
+    home.second = home.first + g->leap[key.print % CUCKOO_DISTANCES];
+    if (home.second >= g->windows_bits) home.second -= g->windows_bits;
+    home.print = key.print;
+    return home;
+}
+
+TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of(const struct cuckoo_grid *g, uint64_t hash) {
+    return cuckoo_home_of_mixed(g, cuckoo_mix(hash));
+}
+
+/* The symbol of a class in the first slot of its first (which = 0) or second window. */
+TAMIS_TEMPLATE uint32_t cuckoo_symbol(uint32_t print, unsigned which, unsigned w) {
+    return 1 + print * 2 * w + which * w;
+}
+
+/* ---- windows
+ *
+ * What is found in the slots of a window is told by marks, one bit for each.  Packed, slot j
+ * is field j of the word, and its mark is the top bit of the field; otherwise it is bit j. */
+
+/* Marks the fields that are 0.  (x & low) + low carries into the top bit of a field unless its
+ * lower bits are 0, so that top bit is then set, here or in x, in just the others. */
+TAMIS_TEMPLATE uint64_t cuckoo_zeros(const struct cuckoo_grid *g, uint64_t x) {
+    return ~(((x & g->low) + g->low) | x) & g->top;
+}
+
+/* Marks the empty slots of a window. */
+TAMIS_TEMPLATE uint64_t cuckoo_empty(const struct cuckoo_grid *g, uint64_t bit, unsigned w,
+                                     bool packed) {
+    if (packed) return cuckoo_zeros(g, cuckoo_load(g, bit));
+    uint64_t marks = 0;
+    for (unsigned j = 0; j < w; j++) {
+        marks |= (uint64_t)(cuckoo_get(g, bit + j * g->width) == 0) << j;
+    }
+    return marks;
+}
+
+/* Marks the slots of the first (which = 0) or second window of a class that hold it. */
+TAMIS_TEMPLATE uint64_t cuckoo_copies(const struct cuckoo_grid *g, const struct cuckoo_home *home,
+                                      unsigned which, unsigned w, bool packed) {
+    const uint64_t bit = which == 0 ? home->first : home->second;
+    if (packed) {
+        const uint64_t wanted = home->print * g->scale + (which == 0 ? g->first : g->second);
+        return cuckoo_zeros(g, cuckoo_load(g, bit) ^ wanted);
+    }
+    uint64_t marks = 0;
+    for (unsigned j = 0; j < w; j++) {
+        const uint32_t symbol = cuckoo_symbol(home->print, which, w) + j;
+        marks |= (uint64_t)(cuckoo_get(g, bit + j * g->width) == symbol) << j;
+    }
+    return marks;
+}
+
+/* The first marked slot of a window; there is one. */
+TAMIS_TEMPLATE unsigned cuckoo_lowest(const struct cuckoo_grid *g, uint64_t marks, unsigned w,
+                                      bool packed) {
+    const uint64_t one = packed ? g->mask : 1, two = packed ? g->mask << g->width | g->mask : 3;
+    return (unsigned)((marks & one) == 0) + (unsigned)(w == 3 && (marks & two) == 0);
+}
+
+/* The class of the symbol in a slot: the window that it is in, the other one, and their first
+ * symbols.  Every symbol that an add wrote can be read so; of others, which a file may hold (a
+ * fingerprint too large, a window that sticks out), false is returned, and they stay where they
+ * are. */
+struct cuckoo_item {
+    uint64_t here, other;
+    uint32_t here_symbol, other_symbol;
+};
+
+TAMIS_TEMPLATE bool cuckoo_read(const struct cuckoo_grid *g, uint64_t bit, uint32_t symbol,
+                                unsigned w, struct cuckoo_item *item) {
+    const uint32_t print = (symbol - 1) / (2 * w), a = (symbol - 1) % (2 * w);
+    const uint32_t in_second = a >= w, leap = g->leap[print % CUCKOO_DISTANCES];
+    item->here = bit - (a - in_second * w) * g->width;
+    item->other = item->here + (in_second ? g->windows_bits - leap : leap);
+    item->other -= item->other >= g->windows_bits ? g->windows_bits : 0;
+    item->here_symbol = symbol - a + in_second * w;
+    item->other_symbol = symbol - a + (1 - in_second) * w;
+    return print < g->prints && item->here < g->windows_bits;
+}
+
+/* ---- cuckoo_insert.c */
+
+/* Makes room for one more copy of a class, all of whose locations are taken, by moving others
+ * to their other locations, and puts it in.  false, and nothing has changed, if there is no
+ * way. */
+bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home);
+
+#if defined(TAMIS_HAVE_AVX2)
+/* ---- cuckoo_avx2.c */
+
+/* For tables with packed windows that are numbered by 31 bits, and without the stash. */
+size_t tamis__cuckoo_contains_avx2(const struct tamis__cuckoo *c, const uint64_t *hashes,
+                                   size_t count, bool *answers);
+#endif
+
+#endif
