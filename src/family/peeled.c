@@ -1,0 +1,313 @@
+/* peeled.c - see peeled.h */
+#include "family/peeled.h"
+
+#include <string.h>
+
+#include "family/linear.h"
+#include "family/sizing.h"
+
+/* Up to so many keys the dense layout is taken. */
+#define LINEAR_KEYS 2000
+
+/* Attempts at peeling all keys. */
+#define ATTEMPTS 24
+
+static uint64_t salt_of(unsigned attempt) {
+    return tamis__mix64(UINT64_C(0x9e3779b97f4a7c15) * (attempt + 1)) | 1;
+}
+
+/* ---- building a shard */
+
+struct build {
+    const struct tamis__peeled *how;
+    enum tamis__layout layout;
+    unsigned width, threads;
+    const struct tamis__group *group;
+    const tamis_allocator *allocator;
+    struct tamis__shard *shard;
+};
+
+static tamis_status build_linear(const struct build *b) {
+    struct tamis__shard *shard = b->shard;
+    struct tamis__linear shape;
+    const tamis_status status =
+        tamis__linear_build(b->group->hashes, b->group->count, b->width, b->allocator, &shape,
+                            &shard->table, &shard->bytes);
+    if (status != TAMIS_OK) return status;
+    shard->word[TAMIS__PEELED_SALT] = shape.seed;
+    shard->word[TAMIS__PEELED_RANGE] = shape.slots;
+    return TAMIS_OK;
+}
+
+static void sift(uint64_t *heap, size_t at, size_t count) {
+    const uint64_t moved = heap[at];
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && heap[child + 1] > heap[child]) child++;
+        if (heap[child] <= moved) break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
+}
+
+/* Heapsort: short, in place, and no hashes that are chosen badly make it slow. */
+static void sort(uint64_t *hashes, size_t count) {
+    for (size_t i = count / 2; i-- > 0;) sift(hashes, i, count);
+    for (size_t end = count; end-- > 1;) {
+        const uint64_t largest = hashes[0];
+        hashes[0] = hashes[end];
+        hashes[end] = largest;
+        sift(hashes, 0, end);
+    }
+}
+
+/* Lists the keys that are not in `order`.  Sorted hashes give a sorted list. */
+static tamis_status list_rest(const struct build *b, const uint64_t *hashes,
+                              const struct tamis__order *order, uint8_t *list) {
+    const size_t count = b->group->count;
+    bool *peeled = (bool *)tamis__alloc(b->allocator, count * sizeof *peeled);
+    if (peeled == NULL) return TAMIS_E_NOMEM;
+    memset(peeled, 0, count * sizeof *peeled);
+    for (size_t i = 0; i < order->left; i++) {
+        peeled[tamis__peel_number(order->entries[i])] = true;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (peeled[i]) continue;
+        tamis__store64(list, hashes[i]);
+        list += 8;
+    }
+    tamis__release(b->allocator, peeled, count * sizeof *peeled);
+    return TAMIS_OK;
+}
+
+/* Makes the table from an order of peeling; the numbers in it are places in `hashes`. */
+static tamis_status build_table(const struct build *b, const uint64_t *hashes,
+                                const struct tamis__geometry *g, const struct tamis__order *order) {
+    struct tamis__shard *shard = b->shard;
+    const uint64_t array = tamis__prints_bytes(tamis__geometry_slots(b->layout, g), b->width);
+    const uint64_t listed = b->group->count - tamis__order_keys(order);
+    const uint64_t bytes = array + 8 * listed;
+    uint8_t *table = (uint8_t *)tamis__table_alloc(b->allocator, bytes);
+    if (table == NULL) return TAMIS_E_NOMEM;
+    tamis_status status =
+        tamis__peel_assign(b->layout, g, hashes, order, b->width, b->threads, b->allocator, table);
+    if (status == TAMIS_OK && listed != 0) status = list_rest(b, hashes, order, table + array);
+    if (status != TAMIS_OK) {
+        tamis__table_free(b->allocator, table, bytes);
+        return status;
+    }
+    shard->table = table;
+    shard->bytes = bytes;
+    shard->word[TAMIS__PEELED_SALT] = g->salt;
+    shard->word[TAMIS__PEELED_RANGE] = g->range;
+    shard->word[TAMIS__PEELED_SEGMENT] = g->segment;
+    shard->word[TAMIS__PEELED_LISTED] = listed;
+    return TAMIS_OK;
+}
+
+/* Makes the table a list of all keys. */
+static tamis_status build_list(const struct build *b, const uint64_t *sorted) {
+    struct tamis__shard *shard = b->shard;
+    const size_t count = b->group->count;
+    uint8_t *table = (uint8_t *)tamis__table_alloc(b->allocator, 8 * (uint64_t)count);
+    if (table == NULL) return TAMIS_E_NOMEM;
+    for (size_t i = 0; i < count; i++) tamis__store64(table + 8 * i, sorted[i]);
+    shard->table = table;
+    shard->bytes = 8 * (uint64_t)count;
+    shard->word[TAMIS__PEELED_LISTED] = count;
+    return TAMIS_OK;
+}
+
+static struct tamis__geometry geometry_at(const struct build *b, unsigned attempt) {
+    struct tamis__geometry g = b->how->geometry(b->layout, b->group->count, attempt);
+    g.salt = salt_of(attempt);
+    return g;
+}
+
+enum outcome { DONE, TRY_AGAIN, GIVE_UP };
+
+static tamis_status attempt(const struct build *b, unsigned number, enum outcome *outcome) {
+    const struct tamis__geometry g = geometry_at(b, number);
+    struct tamis__order order;
+    tamis_status status = b->how->peel(b->layout, &g, b->group, b->threads, b->allocator, &order);
+    *outcome = order.crowded ? GIVE_UP : TRY_AGAIN;
+    if (status == TAMIS_OK && tamis__order_keys(&order) == b->group->count) {
+        *outcome = DONE;
+        status = build_table(b, b->group->hashes, &g, &order);
+    }
+    tamis__order_free(&order, b->allocator);
+    return status;
+}
+
+/* Peels as many as it can of keys that cannot all be peeled, and lists the rest. */
+static tamis_status build_most(const struct build *b, const uint64_t *sorted) {
+    const size_t count = b->group->count;
+    if (count > TAMIS__PEEL_KEYS_MAX) return build_list(b, sorted);
+    const struct tamis__geometry g = geometry_at(b, ATTEMPTS);
+    struct tamis__order order;
+    tamis_status status =
+        tamis__peel_flat(b->layout, &g, sorted, count, true, b->allocator, &order);
+    if (status == TAMIS_OK) {
+        const bool most = order.left > count / 2;
+        status = most ? build_table(b, sorted, &g, &order) : build_list(b, sorted);
+    }
+    tamis__order_free(&order, b->allocator);
+    return status;
+}
+
+static tamis_status last_attempt(const struct build *b) {
+    size_t bytes;
+    if (!tamis__array_size(b->group->count, sizeof(uint64_t), &bytes)) return TAMIS_E_NOMEM;
+    uint64_t *sorted = (uint64_t *)tamis__alloc(b->allocator, bytes);
+    if (sorted == NULL) return TAMIS_E_NOMEM;
+    memcpy(sorted, b->group->hashes, bytes);
+    sort(sorted, b->group->count);
+    const tamis_status status = build_most(b, sorted);
+    tamis__release(b->allocator, sorted, bytes);
+    return status;
+}
+
+tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tamis__layout layout,
+                                       const struct tamis__shape *shape,
+                                       const struct tamis__group *group, unsigned threads,
+                                       const tamis_allocator *a, struct tamis__shard *shard) {
+    const struct build b = {how, layout, (unsigned)shape->word[TAMIS__PEELED_WIDTH], threads, group,
+                            a,   shard};
+    memset(shard->word, 0, sizeof shard->word);
+    if (group->count <= LINEAR_KEYS) return build_linear(&b);
+    enum outcome outcome = group->count > TAMIS__PEEL_KEYS_MAX ? GIVE_UP : TRY_AGAIN;
+    tamis_status status = TAMIS_OK;
+    for (unsigned i = 0; i < ATTEMPTS && outcome == TRY_AGAIN && status == TAMIS_OK; i++) {
+        status = attempt(&b, i, &outcome);
+    }
+    return status == TAMIS_OK && outcome != DONE ? last_attempt(&b) : status;
+}
+
+/* ---- reading a shard */
+
+bool tamis__peeled_check_shard(const struct tamis__peeled *how, enum tamis__layout layout,
+                               const struct tamis__shape *shape, const struct tamis__shard *shard) {
+    const unsigned width = (unsigned)shape->word[TAMIS__PEELED_WIDTH];
+    const struct tamis__geometry g = tamis__peeled_geometry(shard);
+    const uint64_t listed = shard->word[TAMIS__PEELED_LISTED];
+    if (shard->word[TAMIS__PEELED_UNUSED] != 0 || listed > shard->keys) return false;
+    if (listed > shard->bytes / 8) return false;
+    const uint64_t array = shard->bytes - 8 * listed;
+    if (g.segment != 0) {
+        return g.range <= UINT32_MAX && g.segment <= g.range && how->check(layout, &g) &&
+               tamis__geometry_slots(layout, &g) <= UINT32_MAX &&
+               array == tamis__prints_bytes(tamis__geometry_slots(layout, &g), width);
+    }
+    if (g.range == 0) return array == 0 && listed == shard->keys;
+    const struct tamis__linear linear = {g.range, g.salt, width};
+    return listed == 0 && tamis__linear_check(&linear, array);
+}
+
+static bool all_zero(const uint64_t *words, unsigned count) {
+    uint64_t any = 0;
+    for (unsigned i = 0; i < count; i++) any |= words[i];
+    return any == 0;
+}
+
+tamis_status tamis__peeled_attach(const struct tamis__shard_maker *maker, tamis_filter *f) {
+    const tamis_status status = tamis__shards_attach(maker, f);
+    if (status != TAMIS_OK) return status;
+    struct tamis__peeled_filter *filter = (struct tamis__peeled_filter *)f;
+    filter->plain = true;
+    for (uint64_t i = 0; i < (uint64_t)1 << filter->base.lg_shards; i++) {
+        const struct tamis__shard *shard = &filter->base.shards[i];
+        if (shard->keys == 0 && !all_zero(shard->word, TAMIS__SHARD_WORDS)) {
+            return TAMIS_E_CORRUPT; /* a query would take it for one with an array */
+        }
+        if (!tamis__peeled_has_array(shard) || shard->word[TAMIS__PEELED_LISTED] != 0) {
+            filter->plain = false;
+        }
+    }
+    return TAMIS_OK;
+}
+
+bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
+    uint64_t low = 0, high = shard->word[TAMIS__PEELED_LISTED];
+    const uint8_t *list = shard->table + (shard->bytes - 8 * high);
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2, hash = tamis__load64(list + 8 * middle);
+        if (hash == inner) return true;
+        if (hash < inner) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return false;
+}
+
+bool tamis__peeled_ask_other(const struct tamis__shard *shard, unsigned width, uint64_t inner) {
+    if (shard->keys == 0) return false;
+    const struct tamis__linear linear = {shard->word[TAMIS__PEELED_RANGE],
+                                         shard->word[TAMIS__PEELED_SALT], width};
+    if (linear.slots != 0) return tamis__linear_contains(&linear, shard->table, inner);
+    return tamis__peeled_listed(shard, inner);
+}
+
+/* ---- sizing */
+
+/* Bits per key of a shard that is built at the first attempt. */
+static double shard_bits(const struct tamis__peeled *how, enum tamis__layout layout, uint64_t keys,
+                         unsigned width) {
+    if (keys == 0) return 0;
+    if (keys > TAMIS__PEEL_KEYS_MAX) keys = TAMIS__PEEL_KEYS_MAX;
+    uint64_t bytes;
+    if (keys <= LINEAR_KEYS) {
+        bytes = tamis__linear_bytes(tamis__linear_slots(keys), width);
+    } else {
+        const struct tamis__geometry g = how->geometry(layout, (size_t)keys, 0);
+        bytes = tamis__prints_bytes(tamis__geometry_slots(layout, &g), width);
+    }
+    return 8 * (double)bytes / (double)keys;
+}
+
+tamis_status tamis__peeled_shape(const struct tamis__peeled *how, enum tamis__layout layout,
+                                 const struct tamis__want *want, struct tamis__shape *shape) {
+    const unsigned width = tamis__width_for(want->rate);
+    if (width > TAMIS__WIDTH_MAX) return TAMIS_E_TOO_FINE;
+    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity);
+    *shape = (struct tamis__shape){.table_bytes = 0};
+    shape->word[TAMIS__STATIC_LG_SHARDS] = lg_shards;
+    shape->word[TAMIS__STATIC_KEYS] = want->capacity;
+    shape->word[TAMIS__PEELED_WIDTH] = width;
+    shape->word[TAMIS__PEELED_ARITY] = tamis__arity(layout);
+    shape->table_bytes = tamis__shards_estimate(
+        want->capacity, shard_bits(how, layout, want->capacity >> lg_shards, width));
+    return shape->table_bytes == UINT64_MAX ? TAMIS_E_TOO_BIG : TAMIS_OK;
+}
+
+double tamis__peeled_rate(const struct tamis__shape *shape, double keys) {
+    if (!(keys > 0)) return 0;
+    if (keys > (double)shape->word[TAMIS__STATIC_KEYS]) return 1;
+    return tamis__rate_of_width((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
+}
+
+bool tamis__peeled_check(const struct tamis__shape *shape) {
+    const uint64_t width = shape->word[TAMIS__PEELED_WIDTH];
+    if (width < 1 || width > TAMIS__WIDTH_MAX) return false;
+    return tamis__shards_check(shape) && all_zero(&shape->word[TAMIS__PEELED_ARITY + 1],
+                                                  TAMIS__SHAPE_WORDS - TAMIS__PEELED_ARITY - 1);
+}
+
+static uint64_t shard_slots(const struct tamis__shape *shape, const struct tamis__shard *shard) {
+    const uint64_t steps = shape->word[TAMIS__PEELED_ARITY] - 1;
+    return shard->word[TAMIS__PEELED_RANGE] + steps * shard->word[TAMIS__PEELED_SEGMENT] +
+           shard->word[TAMIS__PEELED_LISTED];
+}
+
+void tamis__peeled_state(const tamis_filter *f, struct tamis__state *state) {
+    const struct tamis__static *s = (const struct tamis__static *)f;
+    const uint64_t shards = (uint64_t)1 << s->lg_shards;
+    const double keys = (double)f->shape.word[TAMIS__STATIC_KEYS];
+    double slots = 0;
+    for (uint64_t i = 0; i < shards; i++) slots += (double)shard_slots(&f->shape, &s->shards[i]);
+    state->fill = keys > 0 ? keys / slots : 0;
+    state->distinct = keys;
+    state->distinct_error = 0;
+    state->rate_now = tamis__peeled_rate(&f->shape, keys);
+    state->stages = (uint32_t)shards;
+}
