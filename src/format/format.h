@@ -1,0 +1,141 @@
+/* format.h - bytes on disk: our own format, files, and the contract of a codec
+ *
+ * A codec turns a block of bytes into a filter whose table lies inside that block, and back.
+ * It does not copy: tamis_decode, tamis_view and tamis_open differ only in where the block came
+ * from (tamis.c gives it to the filter afterwards).  A few formats must make a table (packed,
+ * compressed); then the filter owns it, and the block is not needed any more.
+ *
+ * A codec of another system's format parses its header into an `image` and leaves the rest to
+ * image.c.  It trusts nothing: every length and relation is checked before anything is
+ * allocated, and never more is allocated than there are bytes. */
+#ifndef TAMIS_FORMAT_FORMAT_H
+#define TAMIS_FORMAT_FORMAT_H
+
+#include "family/family.h"
+
+/* What a codec thinks of some bytes. */
+enum tamis__likeness {
+    TAMIS__NOT,
+    TAMIS__COULD, /* nothing speaks against it, but much else would pass, too */
+    TAMIS__SURE   /* a magic number, or equations that hold over the whole length */
+};
+
+/* What a user wants of another system's filter. */
+struct tamis__recipe {
+    uint64_t keys; /* to be held: the capacity, or all that were counted, repeats included */
+    double rate;   /* in (0,1); 0: the system's default */
+    uint64_t bits; /* 0, or fixed by the user */
+    uint64_t seed;
+    const char *parameters; /* "bits=10,ribbon": checked by tamis__parameters_known */
+};
+
+/* A filter as a codec sees it, before anything is allocated. */
+struct tamis__image {
+    tamis_kind kind;
+    struct tamis__shape shape;
+    struct tamis__hashing hashing;
+    uint64_t capacity; /* 0: unknown */
+    double rate;       /* 0: unknown */
+    uint64_t adds;
+    const uint8_t *table; /* in the block; NULL: zeros, and what the family's init writes */
+    uint8_t *made;        /* or from tamis__table_alloc, shape.table_bytes long: taken over */
+    const uint8_t *extra; /* in the block */
+    uint64_t extra_bytes;
+};
+
+enum {
+    TAMIS__COUNTS_FRESH = 1u << 0,     /* `adds` counts the keys that changed a bit */
+    TAMIS__SIZED_BY_DISTINCT = 1u << 1 /* a size that is not given counts no key twice */
+};
+
+struct tamis__codec {
+    const char *name;       /* as in tamis_facts.format and --from */
+    const char *about;      /* a line for people */
+    const char *parameters; /* those that `make` understands: "bits,ribbon"; NULL: none */
+    uint32_t flags;
+
+    enum tamis__likeness (*detect)(const uint8_t *bytes, uint64_t length);
+    /* Makes the filter: hashing, shape, table (pointing into `bytes`) and attached.  `like`
+     * has allocator and flags.  Nothing in the bytes may be trusted. */
+    tamis_status (*decode)(const uint8_t *bytes, uint64_t length, const tamis_filter *like,
+                           const tamis_open_options *options, tamis_filter **out);
+    uint64_t (*encoded_size)(const tamis_filter *f);
+    /* `buffer` has room for encoded_size bytes. */
+    tamis_status (*encode)(const tamis_filter *f, uint8_t *buffer);
+
+    /* ---- other systems' formats; NULL for our own */
+
+    /* A filter of no keys with the system's own sizing.  NULL: cannot be made. */
+    tamis_status (*make)(const struct tamis__recipe *recipe, struct tamis__image *image);
+    /* From all hashes, in the order given, where the bytes depend on them: `make` then gives no
+     * more than kind and hashing.  NULL: make, then add. */
+    tamis_status (*build)(const struct tamis__recipe *recipe, const uint64_t *lo, size_t count,
+                          const tamis_filter *like, tamis_filter **out);
+    /* Why a filter cannot be written in this format; NULL if it can. */
+    const char *(*refuse)(const tamis_filter *f);
+    /* What a reader of `info` should know; NULL: nothing.  May be NULL itself. */
+    const char *(*note)(const tamis_filter *f);
+};
+
+/* The codecs in order, our own first; NULL at the end. */
+const struct tamis__codec *tamis__codec_at(size_t index);
+/* The codec of that name (which ends at a colon, too), or the only one that is sure of the
+ * bytes; NULL if there is none. */
+const struct tamis__codec *tamis__codec_find(const char *name);
+const struct tamis__codec *tamis__codec_detect(const uint8_t *bytes, uint64_t length);
+
+/* ---- image.c */
+
+/* Checks the shape and makes the filter.  `image->made` is freed if that fails. */
+tamis_status tamis__image_open(const struct tamis__image *image, const tamis_filter *like,
+                               tamis_filter **out);
+/* Is the filter one that a codec with this scheme and hash reads and writes? */
+bool tamis__image_fits(const tamis_filter *f, uint32_t scheme, enum tamis__foreign_id hash);
+
+/* ---- parameters.c: "NAME=VALUE,NAME,..." */
+
+/* Are all names in `known` ("bits,ribbon"; NULL: none)? */
+bool tamis__parameters_known(const char *parameters, const char *known);
+/* Is it there? */
+bool tamis__parameter(const char *parameters, const char *name);
+/* Its value, a decimal number: `value` is left as it is if it is not there; false if it is no
+ * number of at most 15 digits. */
+bool tamis__parameter_number(const char *parameters, const char *name, double *value);
+
+/* The codec of a filter: f->codec or our own. */
+const struct tamis__codec *tamis__codec_of(const tamis_filter *f);
+
+/* ---- native.c: the .tamis format */
+
+extern const struct tamis__codec tamis__native;
+
+#define TAMIS__HEADER_BYTES 192
+
+/* The encoded size of a filter with a table of so many bytes; UINT64_MAX if it overflows. */
+uint64_t tamis__native_size(uint64_t table_bytes);
+/* The largest table whose encoded filter takes at most `bytes`; 0 if there is none. */
+uint64_t tamis__native_room(uint64_t bytes);
+/* The encoded filter as header, table and checksums, without a copy of the table.  Only for a
+ * table that is one piece.  `sums` has room for tamis__native_size less header and table. */
+struct tamis__span {
+    const uint8_t *bytes;
+    uint64_t length;
+};
+void tamis__native_spans(const tamis_filter *f, uint8_t header[TAMIS__HEADER_BYTES], uint8_t *sums,
+                         struct tamis__span spans[3]);
+/* Compares the table of a .tamis file with its checksums. */
+tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length);
+
+/* ---- file.c */
+
+/* Writes the spans to a temporary beside `path`, syncs, renames, syncs the directory. */
+tamis_status tamis__file_write(const char *path, bool replace, const struct tamis__span *spans,
+                               size_t count);
+/* A whole file in a block from tamis__table_alloc (*block_bytes long), `*length` of it used. */
+tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_t **block,
+                              uint64_t *block_bytes, uint64_t *length);
+/* A whole file, mapped read-only; an empty one is E_TRUNCATED. */
+tamis_status tamis__file_map(const char *path, uint8_t **block, uint64_t *length);
+void tamis__file_unmap(uint8_t *block, uint64_t length);
+
+#endif

@@ -1,0 +1,324 @@
+/* native.c - the .tamis format, version 1 (doc/format.md has it for readers)
+ *
+ *     offset size
+ *       0     8   magic 93 74 61 6d 69 73 0d 0a  (".tamis\r\n"; a text mode that changes line
+ *                 ends is found at once)
+ *       8     4   version, 1
+ *      12     4   bytes of this header, 192
+ *      16     2   kind
+ *      18     1   hasher: 0 XXH3-64, 1 SipHash-2-4, 2 none (keys come as hashes), 3 foreign
+ *      19     1   foreign hash; 0 if the hasher is another
+ *      20     4   key form: flags
+ *      24     4   key form: type
+ *      28     4   key form: field
+ *      32     1   key form: length of the separator
+ *      33    14   key form: separator, padded with zeros
+ *      47     1   0
+ *      48     8   seed; 0 if keyed
+ *      56     8   key id; 0 if not keyed
+ *      64     8   capacity
+ *      72     8   rate, IEEE 754 double
+ *      80     8   adds less removes
+ *      88     8   bytes of the table, T; a multiple of 8
+ *      96    64   shape: eight numbers, their meaning is the kind's
+ *     160     4   log2 of the bytes that one checksum covers, 16
+ *     164     4   scheme: whose layout the table has; 0 is ours
+ *     168     8   0
+ *     176     8   XXH3-64 of the checksums
+ *     184     8   XXH3-64 of bytes 0..183
+ *     192     T   table
+ *     192+T       a checksum, XXH3-64, for each 64 KiB of the table (the last may be shorter)
+ *
+ * All numbers are little-endian.  The table begins on a cache line when the file is mapped.
+ * A foreign layout (scheme.h) is another system's filter kept in a .tamis file; its table is
+ * padded with zeros to a multiple of 8 bytes, and capacity and rate may be 0, unknown.
+ * The header can be believed after 192 bytes; the table piece by piece.  Everything is under a
+ * checksum, so every change of a byte is an error. */
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/bytes.h"
+#include "family/scheme.h"
+#include "format/format.h"
+
+static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', '\r', '\n'};
+
+#define VERSION 1
+#define PIECE_LG 16
+#define PIECE ((uint64_t)1 << PIECE_LG)
+
+enum { AT_TABLE_BYTES = 88, AT_SUMS = 176, AT_HEADER_SUM = 184 };
+
+static uint64_t pieces_of(uint64_t table_bytes) { return tamis__div_up(table_bytes, PIECE); }
+
+uint64_t tamis__native_size(uint64_t table_bytes) {
+    if (table_bytes > UINT64_MAX / 2) return UINT64_MAX;
+    return TAMIS__HEADER_BYTES + table_bytes + 8 * pieces_of(table_bytes);
+}
+
+uint64_t tamis__native_room(uint64_t bytes) {
+    if (bytes <= TAMIS__HEADER_BYTES + 8) return 0;
+    uint64_t room = bytes - TAMIS__HEADER_BYTES;
+    room -= 8 * tamis__div_up(room, PIECE + 8);
+    return room & ~(uint64_t)7;
+}
+
+/* ---- checksums of the table */
+
+static uint64_t piece_sum(const uint8_t *table, uint64_t table_bytes, uint64_t piece) {
+    const uint64_t from = piece << PIECE_LG, left = table_bytes - from;
+    return tamis__xxh3(table + from, (size_t)(left < PIECE ? left : PIECE), 0);
+}
+
+tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
+    const uint64_t table_bytes = tamis__load64(bytes + AT_TABLE_BYTES);
+    const uint8_t *table = bytes + TAMIS__HEADER_BYTES, *sums = table + table_bytes;
+    const uint64_t sums_bytes = length - TAMIS__HEADER_BYTES - table_bytes;
+    if (tamis__xxh3(sums, (size_t)sums_bytes, 0) != tamis__load64(bytes + AT_SUMS)) {
+        return TAMIS_E_CHECKSUM;
+    }
+    for (uint64_t i = 0; i < pieces_of(table_bytes); i++) {
+        if (piece_sum(table, table_bytes, i) != tamis__load64(sums + 8 * i)) {
+            return TAMIS_E_CHECKSUM;
+        }
+    }
+    return TAMIS_OK;
+}
+
+/* ---- writing */
+
+static void write_header(const tamis_filter *f, uint64_t table_bytes, uint64_t sums,
+                         uint8_t *header) {
+    struct tamis__writer w = {header, header + TAMIS__HEADER_BYTES, false};
+    uint64_t rate;
+    memcpy(&rate, &f->rate, 8);
+    tamis__write_bytes(&w, magic, sizeof magic);
+    tamis__write32(&w, VERSION);
+    tamis__write32(&w, TAMIS__HEADER_BYTES);
+    tamis__write16(&w, (uint16_t)f->family->kind);
+    tamis__write8(&w, (uint8_t)f->hashing.id);
+    tamis__write8(&w, f->hashing.foreign == NULL ? 0 : f->hashing.foreign->id);
+    tamis__write32(&w, f->form.flags);
+    tamis__write32(&w, f->form.type);
+    tamis__write32(&w, f->form.field);
+    tamis__write8(&w, f->form.separator_length);
+    tamis__write_bytes(&w, f->form.separator, TAMIS_SEPARATOR_MAX);
+    tamis__write8(&w, 0);
+    tamis__write64(&w, f->hashing.seed);
+    tamis__write64(&w, f->hashing.key_id);
+    tamis__write64(&w, f->capacity);
+    tamis__write64(&w, rate);
+    tamis__write64(&w, f->adds);
+    tamis__write64(&w, table_bytes);
+    for (int i = 0; i < TAMIS__SHAPE_WORDS; i++) tamis__write64(&w, f->shape.word[i]);
+    tamis__write32(&w, PIECE_LG);
+    tamis__write32(&w, f->shape.scheme);
+    tamis__write64(&w, 0);
+    tamis__write64(&w, sums);
+    tamis__write64(&w, tamis__xxh3(header, AT_HEADER_SUM, 0));
+    assert(!w.bad && w.at == w.end);
+}
+
+static uint64_t exact_table_bytes(const tamis_filter *f) {
+    return f->family->export_bytes == NULL ? f->shape.table_bytes : f->family->export_bytes(f);
+}
+
+/* Padded; our own always are. */
+static uint64_t native_table_bytes(const tamis_filter *f) {
+    return (exact_table_bytes(f) + 7) & ~(uint64_t)7;
+}
+
+static uint64_t native_encoded_size(const tamis_filter *f) {
+    return tamis__native_size(native_table_bytes(f));
+}
+
+/* Header and checksums for a table. */
+static void frame_table(const tamis_filter *f, const uint8_t *table, uint64_t table_bytes,
+                        uint8_t *header, uint8_t *sums) {
+    const uint64_t pieces = pieces_of(table_bytes);
+    for (uint64_t i = 0; i < pieces; i++) {
+        tamis__store64(sums + 8 * i, piece_sum(table, table_bytes, i));
+    }
+    write_header(f, table_bytes, tamis__xxh3(sums, (size_t)(8 * pieces), 0), header);
+}
+
+static tamis_status native_encode(const tamis_filter *f, uint8_t *buffer) {
+    const uint64_t table_bytes = native_table_bytes(f);
+    const uint64_t exact = exact_table_bytes(f);
+    uint8_t *table = buffer + TAMIS__HEADER_BYTES;
+    memset(table + exact, 0, (size_t)(table_bytes - exact));
+    if (f->family->export_table == NULL) {
+        memcpy(table, f->table, (size_t)exact);
+    } else {
+        f->family->export_table(f, table);
+    }
+    frame_table(f, table, table_bytes, buffer, table + table_bytes);
+    return TAMIS_OK;
+}
+
+void tamis__native_spans(const tamis_filter *f, uint8_t header[TAMIS__HEADER_BYTES], uint8_t *sums,
+                         struct tamis__span spans[3]) {
+    const uint64_t table_bytes = f->shape.table_bytes;
+    frame_table(f, f->table, table_bytes, header, sums);
+    spans[0] = (struct tamis__span){header, TAMIS__HEADER_BYTES};
+    spans[1] = (struct tamis__span){f->table, table_bytes};
+    spans[2] = (struct tamis__span){sums, 8 * pieces_of(table_bytes)};
+}
+
+/* ---- reading */
+
+static enum tamis__likeness native_detect(const uint8_t *bytes, uint64_t length) {
+    const bool same = length >= sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+    return same ? TAMIS__SURE : TAMIS__NOT;
+}
+
+/* The header as it stands, before anything is believed. */
+struct header {
+    uint16_t kind;
+    uint8_t hasher, foreign;
+    tamis_key_form form;
+    uint64_t seed, key_id, capacity, rate_bits, adds;
+    struct tamis__shape shape;
+    uint64_t zeros; /* all bytes that must be 0, or'ed */
+    uint32_t piece_lg;
+};
+
+static void read_header(const uint8_t *bytes, struct header *h) {
+    struct tamis__reader r = {bytes + 16, bytes + TAMIS__HEADER_BYTES, false};
+    *h = (struct header){.kind = tamis__read16(&r)};
+    h->hasher = tamis__read8(&r);
+    h->foreign = tamis__read8(&r);
+    h->form.flags = tamis__read32(&r);
+    h->form.type = tamis__read32(&r);
+    h->form.field = tamis__read32(&r);
+    h->form.separator_length = tamis__read8(&r);
+    memcpy(h->form.separator, tamis__read_bytes(&r, TAMIS_SEPARATOR_MAX), TAMIS_SEPARATOR_MAX);
+    h->zeros |= tamis__read8(&r);
+    h->seed = tamis__read64(&r);
+    h->key_id = tamis__read64(&r);
+    h->capacity = tamis__read64(&r);
+    h->rate_bits = tamis__read64(&r);
+    h->adds = tamis__read64(&r);
+    h->shape.table_bytes = tamis__read64(&r);
+    for (int i = 0; i < TAMIS__SHAPE_WORDS; i++) h->shape.word[i] = tamis__read64(&r);
+    h->piece_lg = tamis__read32(&r);
+    h->shape.scheme = tamis__read32(&r);
+    h->zeros |= tamis__read64(&r);
+}
+
+/* Magic, version, sum of the header, and the length that it asks for. */
+static tamis_status check_frame(const uint8_t *bytes, uint64_t length) {
+    if (native_detect(bytes, length) == TAMIS__NOT) return TAMIS_E_FORMAT;
+    if (length < 16) return TAMIS_E_TRUNCATED;
+    if (tamis__load32(bytes + 8) > VERSION) return TAMIS_E_VERSION;
+    if (length < TAMIS__HEADER_BYTES) return TAMIS_E_TRUNCATED;
+    if (tamis__xxh3(bytes, AT_HEADER_SUM, 0) != tamis__load64(bytes + AT_HEADER_SUM)) {
+        return TAMIS_E_CHECKSUM;
+    }
+    if (tamis__load32(bytes + 8) != VERSION || tamis__load32(bytes + 12) != TAMIS__HEADER_BYTES) {
+        return TAMIS_E_CORRUPT;
+    }
+    const uint64_t table_bytes = tamis__load64(bytes + AT_TABLE_BYTES);
+    if (table_bytes % 8 != 0) return TAMIS_E_CORRUPT;
+    const uint64_t size = tamis__native_size(table_bytes);
+    return length < size ? TAMIS_E_TRUNCATED : length > size ? TAMIS_E_TRAILING : TAMIS_OK;
+}
+
+static bool form_is_sane(const tamis_key_form *form) {
+    const uint32_t known =
+        TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED | TAMIS_KEY_STRIP_CR | TAMIS_KEY_FOLD_CASE;
+    if ((form->flags & ~known) != 0 || form->type > TAMIS_KEY_F64) return false;
+    if (form->separator_length > TAMIS_SEPARATOR_MAX) return false;
+    for (int i = form->separator_length; i < TAMIS_SEPARATOR_MAX; i++) {
+        if (form->separator[i] != 0) return false;
+    }
+    return true;
+}
+
+/* A foreign layout has a foreign hash, and the other way round. */
+static bool hasher_is_sane(const struct header *h) {
+    if (h->shape.scheme == 0) return h->hasher <= TAMIS_HASH_NONE && h->foreign == 0;
+    return h->hasher == TAMIS_HASH_FOREIGN && tamis__foreign_of(h->foreign) != NULL;
+}
+
+static bool rate_is_sane(const struct header *h, double rate) {
+    return (rate > 0 && rate < 1) || (h->shape.scheme != 0 && h->rate_bits == 0);
+}
+
+static bool header_is_sane(const struct header *h, const struct tamis__family *family,
+                           double rate) {
+    return h->zeros == 0 && h->piece_lg == PIECE_LG && hasher_is_sane(h) &&
+           (h->key_id == 0 || h->hasher == TAMIS_HASH_SIP24) &&
+           (h->seed == 0 || h->hasher != TAMIS_HASH_SIP24) && form_is_sane(&h->form) &&
+           rate_is_sane(h, rate) && family->check(&h->shape);
+}
+
+static tamis_status read_hashing(const struct header *h, const uint8_t *secret,
+                                 struct tamis__hashing *hashing) {
+    if (h->hasher == TAMIS_HASH_FOREIGN) {
+        tamis__hashing_foreign(hashing, (enum tamis__foreign_id)h->foreign, h->seed);
+        return TAMIS_OK;
+    }
+    if (h->hasher != TAMIS_HASH_SIP24) {
+        tamis__hashing_init(hashing, (tamis_hasher)h->hasher, h->seed, NULL);
+        return TAMIS_OK;
+    }
+    if (secret == NULL) return TAMIS_E_SECRET;
+    tamis__hashing_init(hashing, TAMIS_HASH_SIP24, 0, secret);
+    return hashing->key_id == h->key_id ? TAMIS_OK : TAMIS_E_WRONG_SECRET;
+}
+
+static const struct tamis__family *family_of(const struct header *h) {
+    return h->shape.scheme == 0 ? tamis__family_of((tamis_kind)h->kind)
+                                : tamis__dialect_of((tamis_kind)h->kind, h->shape.scheme);
+}
+
+static tamis_status native_decode(const uint8_t *bytes, uint64_t length, const tamis_filter *like,
+                                  const tamis_open_options *options, tamis_filter **out) {
+    tamis_status status = check_frame(bytes, length);
+    if (status != TAMIS_OK) return status;
+    struct header h;
+    double rate;
+    read_header(bytes, &h);
+    memcpy(&rate, &h.rate_bits, 8);
+    const struct tamis__family *family = family_of(&h);
+    if (family == NULL || !header_is_sane(&h, family, rate)) return TAMIS_E_CORRUPT;
+    if (!options->unverified) status = tamis__native_verify(bytes, length);
+    struct tamis__hashing hashing;
+    if (status == TAMIS_OK) status = read_hashing(&h, options->secret, &hashing);
+    if (status != TAMIS_OK) return status;
+
+    tamis_filter *f = tamis__filter_new(family, like);
+    if (f == NULL) return TAMIS_E_NOMEM;
+    f->hashing = hashing;
+    f->shape = h.shape;
+    f->capacity = h.capacity;
+    f->rate = rate;
+    f->adds = h.adds;
+    f->form = h.form;
+    f->table = (uint8_t *)(uintptr_t)bytes + TAMIS__HEADER_BYTES;
+    f->storage = TAMIS__BORROWED;
+    f->unverified = options->unverified;
+    status = tamis__filter_attach(f);
+    if (status != TAMIS_OK) {
+        tamis__filter_free(f);
+        return status;
+    }
+    *out = f;
+    return TAMIS_OK;
+}
+
+/* Everything but what a foreign file holds besides its filter. */
+static const char *native_refuse(const tamis_filter *f) {
+    return f->extra_bytes == 0 ? NULL : "a .tamis file has no place for the data attached to it";
+}
+
+const struct tamis__codec tamis__native = {
+    .name = "tamis",
+    .about = "the .tamis format",
+    .refuse = native_refuse,
+    .detect = native_detect,
+    .decode = native_decode,
+    .encoded_size = native_encoded_size,
+    .encode = native_encode,
+};

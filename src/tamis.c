@@ -1,0 +1,790 @@
+/* tamis.c - the public entry points: check arguments, dispatch; no algorithm */
+#include "tamis.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/bits.h"
+#include "core/bytes.h"
+#include "family/family.h"
+#include "filter.h"
+#include "format/format.h"
+#include "hash/composer.h"
+#include "plan/plan.h"
+
+#define GROUP 256 /* byte keys that are hashed together */
+
+/* --------------------------------------------------------------------- kinds */
+
+tamis_kind tamis_kind_next(tamis_kind kind) {
+    for (size_t i = 0; tamis__family_at(i) != NULL; i++) {
+        if (tamis__family_at(i)->kind > kind) return tamis__family_at(i)->kind;
+    }
+    return TAMIS_AUTO;
+}
+
+const char *tamis_kind_name(tamis_kind kind) {
+    const struct tamis__family *family = tamis__family_of(kind);
+    return family == NULL ? NULL : family->name;
+}
+
+tamis_kind tamis_kind_find(const char *name) {
+    for (size_t i = 0; name != NULL && tamis__family_at(i) != NULL; i++) {
+        if (strcmp(tamis__family_at(i)->name, name) == 0) return tamis__family_at(i)->kind;
+    }
+    return TAMIS_AUTO;
+}
+
+uint32_t tamis_kind_caps(tamis_kind kind) {
+    const struct tamis__family *family = tamis__family_of(kind);
+    return family == NULL ? 0 : family->caps;
+}
+
+/* -------------------------------------------------------------------- making */
+
+void tamis__filter_like(const tamis_options *o, const struct tamis__want *want,
+                        tamis_filter *like) {
+    *like = (struct tamis_filter){.capacity = want->capacity,
+                                  .rate = want->rate,
+                                  .form = o->form,
+                                  .shared = o->shared,
+                                  .portable = o->portable,
+                                  .allocator = o->allocator};
+    like->form.reserved = 0;
+    for (int i = like->form.separator_length; i < TAMIS_SEPARATOR_MAX; i++) {
+        like->form.separator[i] = 0;
+    }
+    const tamis_hasher id = o->hasher == TAMIS_HASH_NONE ? TAMIS_HASH_NONE : TAMIS_HASH_XXH3;
+    tamis__hashing_init(&like->hashing, id, o->seed, o->secret);
+}
+
+/* With bits or hashes fixed by the user the promise is what they come to at capacity, with the
+ * same slack that our own sizes have. */
+static double promised_rate(const struct tamis__family *family, const struct tamis__want *want,
+                            const struct tamis__shape *shape) {
+    if (want->bits == 0) return want->rate;
+    const double keys = (double)want->capacity;
+    const double rate = family->rate(shape, keys + TAMIS__SIGMAS * sqrt(keys));
+    return rate > 0 && rate < 1 ? rate : want->rate;
+}
+
+tamis_status tamis__filter_create(const struct tamis__family *family,
+                                  const struct tamis__want *want, const tamis_filter *like,
+                                  tamis_filter **out) {
+    struct tamis__shape shape;
+    tamis_status status = family->shape(want, &shape);
+    if (status != TAMIS_OK) return status;
+    if (shape.table_bytes > SIZE_MAX / 4) return TAMIS_E_TOO_BIG;
+    tamis_filter *f = tamis__filter_new(family, like);
+    if (f == NULL) return TAMIS_E_NOMEM;
+    f->shape = shape;
+    f->rate = promised_rate(family, want, &shape);
+    uint8_t *table = tamis__table_alloc(&f->allocator, shape.table_bytes);
+    status = table == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
+    if (status == TAMIS_OK) {
+        tamis__filter_own(f, table);
+        if (family->init != NULL) family->init(&shape, table);
+        status = tamis__filter_attach(f);
+    }
+    if (status != TAMIS_OK) {
+        tamis__filter_free(f);
+        return status;
+    }
+    *out = f;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_create(const tamis_options *options, tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_options o;
+    const struct tamis__family *family;
+    struct tamis__want want;
+    tamis_status status = tamis__options_read(options, &o);
+    if (status == TAMIS_OK && tamis__is_foreign(&o)) return tamis__foreign_create(&o, out);
+    if (status == TAMIS_OK) {
+        status = tamis__plan_want(&o, tamis__native_room(o.bytes), &family, &want);
+    }
+    if (status != TAMIS_OK) return status;
+    if ((family->caps & TAMIS_IS_STATIC) != 0) return TAMIS_E_STATIC;
+    if (o.shared && (family->caps & TAMIS_CAN_SHARE) == 0) return TAMIS_E_UNSUPPORTED;
+    tamis_filter like;
+    tamis__filter_like(&o, &want, &like);
+    return tamis__filter_create(family, &want, &like, out);
+}
+
+/* The table in one piece, in memory of its own, and behind it what the file holds besides. */
+static tamis_status copy_table(const tamis_filter *f, tamis_filter *copy) {
+    const uint64_t block_bytes = copy->shape.table_bytes + f->extra_bytes;
+    uint8_t *table = tamis__table_alloc(&copy->allocator, block_bytes);
+    if (table == NULL) return TAMIS_E_NOMEM;
+    if (f->family->export_table == NULL) {
+        memcpy(table, f->table, (size_t)copy->shape.table_bytes);
+    } else {
+        f->family->export_table(f, table);
+    }
+    tamis__filter_own(copy, table);
+    copy->block_bytes = block_bytes;
+    if (f->extra_bytes != 0) {
+        copy->extra = memcpy(table + copy->shape.table_bytes, f->extra, (size_t)f->extra_bytes);
+        copy->extra_bytes = f->extra_bytes;
+    }
+    return tamis__filter_attach(copy);
+}
+
+tamis_status tamis_clone(const tamis_filter *filter, tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    if (filter == NULL) return TAMIS_E_ARGUMENT;
+    tamis_filter *copy = tamis__filter_new(filter->family, filter);
+    if (copy == NULL) return TAMIS_E_NOMEM;
+    copy->shape = filter->shape;
+    copy->adds = filter->adds;
+    const tamis_status status = copy_table(filter, copy);
+    if (status != TAMIS_OK) {
+        tamis__filter_free(copy);
+        return status;
+    }
+    *out = copy;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind, tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    const struct tamis__family *family = tamis__family_of(kind);
+    if (filter == NULL || family == NULL) return filter == NULL ? TAMIS_E_ARGUMENT : TAMIS_E_KIND;
+    if (kind == filter->family->kind) return tamis_clone(filter, out);
+    struct tamis__shape shape;
+    if (filter->family->convert_shape == NULL) return TAMIS_E_CONVERT;
+    tamis_status status = filter->family->convert_shape(filter, kind, &shape);
+    if (status != TAMIS_OK) return status;
+    tamis_filter *f = tamis__filter_new(family, filter);
+    if (f == NULL) return TAMIS_E_NOMEM;
+    f->shape = shape;
+    f->adds = filter->adds;
+    uint8_t *table = tamis__table_alloc(&f->allocator, shape.table_bytes);
+    status = table == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
+    if (status == TAMIS_OK) {
+        filter->family->convert_table(filter, table);
+        tamis__filter_own(f, table);
+        status = tamis__filter_attach(f);
+    }
+    if (status != TAMIS_OK) {
+        tamis__filter_free(f);
+        return status;
+    }
+    *out = f;
+    return TAMIS_OK;
+}
+
+void tamis_free(tamis_filter *filter) { tamis__filter_free(filter); }
+
+/* ------------------------------------------------------------------- changing */
+
+static bool is_readonly(const tamis_filter *f) { return f->storage != TAMIS__OWNED; }
+
+/* May keys be added at all? */
+static tamis_status can_add(const tamis_filter *f) {
+    if (f == NULL) return TAMIS_E_ARGUMENT;
+    if (f->ops->add == NULL) {
+        return (f->family->caps & TAMIS_IS_STATIC) != 0 ? TAMIS_E_STATIC : TAMIS_E_UNSUPPORTED;
+    }
+    return is_readonly(f) ? TAMIS_E_READONLY : TAMIS_OK;
+}
+
+static tamis_status can_remove(const tamis_filter *f) {
+    if (f == NULL) return TAMIS_E_ARGUMENT;
+    if (f->ops->remove == NULL) return TAMIS_E_NO_REMOVE;
+    return is_readonly(f) ? TAMIS_E_READONLY : TAMIS_OK;
+}
+
+/* Do 64 bits stand for a key of this filter?  Other systems' may need more. */
+static bool takes_hashes(const tamis_filter *f) { return tamis__hashing_is_narrow(&f->hashing); }
+
+static bool takes_bytes(const tamis_filter *f) { return f->hashing.id != TAMIS_HASH_NONE; }
+
+/* Is it a key at all?  Some foreign filters know only integers. */
+static tamis_status check_key(const tamis_filter *f, const void *key, size_t length) {
+    if ((key == NULL && length != 0) || !takes_bytes(f)) return TAMIS_E_ARGUMENT;
+    return tamis__hashing_takes(&f->hashing, length) ? TAMIS_OK : TAMIS_E_KEY;
+}
+
+static tamis_status check_keys(const tamis_filter *f, const void *const *keys,
+                               const size_t *lengths, size_t count) {
+    if (count != 0 && (keys == NULL || lengths == NULL)) return TAMIS_E_ARGUMENT;
+    if (!takes_bytes(f)) return TAMIS_E_ARGUMENT;
+    if (f->hashing.foreign == NULL || !f->hashing.foreign->integers) return TAMIS_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (!tamis__hashing_takes(&f->hashing, lengths[i])) return TAMIS_E_KEY;
+    }
+    return TAMIS_OK;
+}
+
+static void count_adds(tamis_filter *f, uint64_t count) {
+    if (f->shared) {
+        __atomic_fetch_add(&f->adds, count, __ATOMIC_RELAXED);
+    } else {
+        f->adds += count;
+    }
+}
+
+/* Does only a key that changes the filter count? */
+static bool counts_fresh(const tamis_filter *f) {
+    return f->codec != NULL && (f->codec->flags & TAMIS__COUNTS_FRESH) != 0;
+}
+
+/* An add of which only a fresh key counts. */
+static tamis_status add_if_fresh(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    bool was_new = false;
+    const tamis_status status = f->ops->add(f, h, &was_new);
+    if (status != TAMIS_OK) return status;
+    if (fresh != NULL) *fresh = was_new;
+    count_adds(f, was_new);
+    return TAMIS_OK;
+}
+
+static tamis_status add_one(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    if (TAMIS_UNLIKELY(counts_fresh(f))) return add_if_fresh(f, h, fresh);
+    const tamis_status status = f->ops->add(f, h, fresh);
+    if (TAMIS_LIKELY(status == TAMIS_OK)) count_adds(f, 1);
+    return status;
+}
+
+/* A batch, counted. */
+static tamis_status add_group(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
+                              bool *fresh, size_t *done) {
+    if (!counts_fresh(f)) {
+        const tamis_status status = f->ops->add_batch(f, lo, hi, count, fresh, done);
+        count_adds(f, *done);
+        return status;
+    }
+    tamis_status status = TAMIS_OK;
+    for (*done = 0; *done < count && status == TAMIS_OK; *done += status == TAMIS_OK) {
+        const struct tamis__hash h = {lo[*done], hi == NULL ? 0 : hi[*done]};
+        status = add_if_fresh(f, h, fresh == NULL ? NULL : fresh + *done);
+    }
+    return status;
+}
+
+tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                               size_t count) {
+    size_t done;
+    return add_group(f, lo, hi, count, NULL, &done);
+}
+
+tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, bool *fresh) {
+    tamis_status status = can_add(filter);
+    if (status == TAMIS_OK) status = check_key(filter, key, length);
+    if (status != TAMIS_OK) return status;
+    return add_one(filter, tamis__hash_key(&filter->hashing, key, length), fresh);
+}
+
+tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
+    const tamis_status status = can_add(filter);
+    if (status != TAMIS_OK) return status;
+    if (!takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    return add_one(filter, (struct tamis__hash){hash, 0}, fresh);
+}
+
+static void hash_group(const tamis_filter *f, const void *const *keys, const size_t *lengths,
+                       size_t count, uint64_t *lo, uint64_t *hi) {
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__hash h = tamis__hash_key(&f->hashing, keys[i], lengths[i]);
+        lo[i] = h.lo;
+        hi[i] = h.hi;
+    }
+}
+
+tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys, const size_t *lengths,
+                             size_t count, bool *fresh, size_t *done) {
+    if (done != NULL) *done = 0;
+    tamis_status status = can_add(filter);
+    if (status == TAMIS_OK) status = check_keys(filter, keys, lengths, count);
+    if (status != TAMIS_OK) return status;
+    uint64_t lo[GROUP], hi[GROUP];
+    size_t added = 0, some = 0;
+    while (added < count && status == TAMIS_OK) {
+        const size_t n = count - added < GROUP ? count - added : GROUP;
+        hash_group(filter, keys + added, lengths + added, n, lo, hi);
+        status = add_group(filter, lo, hi, n, fresh == NULL ? NULL : fresh + added, &some);
+        added += some;
+    }
+    if (done != NULL) *done = added;
+    return status;
+}
+
+tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t *hashes, size_t count,
+                                  bool *fresh, size_t *done) {
+    if (done != NULL) *done = 0;
+    tamis_status status = can_add(filter);
+    if (status != TAMIS_OK) return status;
+    if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
+    if (!takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    size_t added = 0;
+    status = add_group(filter, hashes, NULL, count, fresh, &added);
+    if (done != NULL) *done = added;
+    return status;
+}
+
+static tamis_status remove_one(tamis_filter *f, struct tamis__hash h) {
+    const tamis_status status = f->ops->remove(f, h);
+    if (status == TAMIS_OK && f->adds != 0) f->adds--;
+    return status;
+}
+
+tamis_status tamis_remove(tamis_filter *filter, const void *key, size_t length) {
+    tamis_status status = can_remove(filter);
+    if (status == TAMIS_OK) status = check_key(filter, key, length);
+    if (status != TAMIS_OK) return status;
+    return remove_one(filter, tamis__hash_key(&filter->hashing, key, length));
+}
+
+tamis_status tamis_remove_hash(tamis_filter *filter, uint64_t hash) {
+    const tamis_status status = can_remove(filter);
+    if (status != TAMIS_OK) return status;
+    if (!takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    return remove_one(filter, (struct tamis__hash){hash, 0});
+}
+
+tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
+                                const size_t *lengths, size_t count, bool *removed) {
+    tamis_status status = can_remove(filter);
+    if (status == TAMIS_OK) status = check_keys(filter, keys, lengths, count);
+    if (status != TAMIS_OK) return status;
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__hash h = tamis__hash_key(&filter->hashing, keys[i], lengths[i]);
+        const bool there = remove_one(filter, h) == TAMIS_OK;
+        if (removed != NULL) removed[i] = there;
+        if (!there) status = TAMIS_E_ABSENT;
+    }
+    return status;
+}
+
+tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashes, size_t count,
+                                     bool *removed) {
+    tamis_status status = can_remove(filter);
+    if (status != TAMIS_OK) return status;
+    if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
+    if (!takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    for (size_t i = 0; i < count; i++) {
+        const bool there = remove_one(filter, (struct tamis__hash){hashes[i], 0}) == TAMIS_OK;
+        if (removed != NULL) removed[i] = there;
+        if (!there) status = TAMIS_E_ABSENT;
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------------- asking */
+
+/* A question that the filter cannot be asked is answered "maybe": "no" would be a promise. */
+
+bool tamis_contains(const tamis_filter *filter, const void *key, size_t length) {
+    assert(filter != NULL && (key != NULL || length == 0));
+    if (TAMIS_UNLIKELY(!takes_bytes(filter) || !tamis__hashing_takes(&filter->hashing, length))) {
+        return true;
+    }
+    return filter->ops->contains(filter, tamis__hash_key(&filter->hashing, key, length));
+}
+
+bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash) {
+    assert(filter != NULL);
+    if (TAMIS_UNLIKELY(!takes_hashes(filter))) return true;
+    return filter->ops->contains(filter, (struct tamis__hash){hash, 0});
+}
+
+static size_t answer_maybe(size_t count, bool *answers) {
+    for (size_t i = 0; answers != NULL && i < count; i++) answers[i] = true;
+    return count;
+}
+
+/* Corrects the answers for what is no key of this filter; returns how many became true.  They
+ * were hashed as the integer 0. */
+static size_t not_keys(const tamis_filter *f, const size_t *lengths, size_t count, bool *answers) {
+    const bool answered = f->ops->contains(f, (struct tamis__hash){0, 0});
+    size_t corrected = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tamis__hashing_takes(&f->hashing, lengths[i])) continue;
+        corrected += !answered;
+        if (answers != NULL) answers[i] = true;
+    }
+    return corrected;
+}
+
+size_t tamis_contains_batch(const tamis_filter *filter, const void *const *keys,
+                            const size_t *lengths, size_t count, bool *answers) {
+    assert(filter != NULL && ((keys != NULL && lengths != NULL) || count == 0));
+    if (TAMIS_UNLIKELY(!takes_bytes(filter))) return answer_maybe(count, answers);
+    uint64_t lo[GROUP], hi[GROUP];
+    size_t found = 0;
+    for (size_t at = 0; at < count; at += GROUP) {
+        const size_t n = count - at < GROUP ? count - at : GROUP;
+        hash_group(filter, keys + at, lengths + at, n, lo, hi);
+        found +=
+            filter->ops->contains_batch(filter, lo, hi, n, answers == NULL ? NULL : answers + at);
+        if (TAMIS_UNLIKELY(check_keys(filter, keys + at, lengths + at, n) != TAMIS_OK)) {
+            found += not_keys(filter, lengths + at, n, answers == NULL ? NULL : answers + at);
+        }
+    }
+    return found;
+}
+
+size_t tamis_contains_hash_batch(const tamis_filter *filter, const uint64_t *hashes, size_t count,
+                                 bool *answers) {
+    assert(filter != NULL && (hashes != NULL || count == 0));
+    if (TAMIS_UNLIKELY(!takes_hashes(filter))) return answer_maybe(count, answers);
+    return filter->ops->contains_batch(filter, hashes, NULL, count, answers);
+}
+
+uint64_t tamis_hash(const tamis_filter *filter, const void *key, size_t length) {
+    return tamis__hash_key(&filter->hashing, key, length).lo;
+}
+
+void tamis_hash_batch(const tamis_filter *filter, const void *const *keys, const size_t *lengths,
+                      size_t count, uint64_t *hashes) {
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = tamis__hash_key(&filter->hashing, keys[i], lengths[i]).lo;
+    }
+}
+
+uint64_t tamis_hash_integer(uint64_t value) { return tamis__mix64(value); }
+
+tamis_status tamis_composer_create(const tamis_filter *filter, tamis_composer **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    if (filter == NULL) return TAMIS_E_ARGUMENT;
+    return tamis__composer_create(&filter->hashing, &filter->allocator, out);
+}
+
+/* -------------------------------------------------------------------- merging */
+
+tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode) {
+    if (into == NULL || from == NULL) return TAMIS_E_ARGUMENT;
+    if (mode != TAMIS_UNION && mode != TAMIS_INTERSECTION) return TAMIS_E_ARGUMENT;
+    const uint32_t needed = mode == TAMIS_UNION ? TAMIS_CAN_UNION : TAMIS_CAN_INTERSECT;
+    if ((into->family->caps & needed) == 0) return TAMIS_E_NO_MERGE;
+    if (is_readonly(into)) return TAMIS_E_READONLY;
+    if (into->family != from->family || into->codec != from->codec ||
+        memcmp(&into->shape, &from->shape, sizeof into->shape) != 0 ||
+        !tamis__hashing_equal(&into->hashing, &from->hashing)) {
+        return TAMIS_E_UNLIKE;
+    }
+    if (into == from && mode == TAMIS_INTERSECTION) return TAMIS_OK;
+    const uint64_t adds = from->adds;
+    const tamis_status status = into->family->merge(into, from, mode);
+    if (status != TAMIS_OK) return status;
+    if (mode == TAMIS_UNION) {
+        into->adds += adds;
+    } else if (adds < into->adds) {
+        into->adds = adds; /* no more than the smaller of the two */
+    }
+    return TAMIS_OK;
+}
+
+/* -------------------------------------------------------------- looking inside */
+
+static void fill_facts(const tamis_filter *f, tamis_facts *facts) {
+    struct tamis__state state = {0};
+    struct tamis__traits traits = {0};
+    f->family->state(f, &state);
+    f->family->traits(&f->shape, &traits);
+    facts->kind = f->family->kind;
+    facts->format = tamis__codec_of(f)->name;
+    facts->caps = f->family->caps;
+    facts->readonly = is_readonly(f);
+    if (facts->readonly) facts->caps &= TAMIS_IS_STATIC;
+    facts->capacity = state.capacity != 0 ? state.capacity : f->capacity;
+    facts->adds = f->adds;
+    facts->distinct = state.distinct;
+    facts->distinct_error = state.distinct_error;
+    facts->table_bytes =
+        f->family->export_bytes == NULL ? f->shape.table_bytes : f->family->export_bytes(f);
+    facts->encoded_bytes = tamis_encoded_size(f);
+    const double keys = state.distinct >= 1 ? state.distinct : (double)facts->capacity;
+    facts->bits_per_key = keys >= 1 ? (double)facts->encoded_bytes * 8 / keys : 0;
+    facts->hashes = traits.hashes;
+    facts->width = traits.width;
+    facts->stages = state.stages;
+    facts->fill = state.fill;
+    facts->rate_target = f->rate;
+    facts->rate_now = state.rate_now;
+    facts->hasher = f->hashing.id;
+    facts->seed = f->hashing.seed;
+    facts->key_id = f->hashing.key_id;
+    facts->keyed = f->hashing.id == TAMIS_HASH_SIP24;
+    facts->prehashed = takes_hashes(f);
+    facts->path = f->ops->path;
+    facts->form = f->form;
+    const struct tamis__codec *codec = tamis__codec_of(f);
+    facts->note = codec->note == NULL ? NULL : codec->note(f);
+    facts->hash = tamis__hashing_name(&f->hashing);
+    facts->key_bytes = f->hashing.foreign != NULL && f->hashing.foreign->integers ? 8 : 0;
+}
+
+/* The promise holds while the rate does.  Within the capacity the sizes see to that. */
+static void judge_capacity(const tamis_filter *f, tamis_facts *facts) {
+    const double room = (double)facts->capacity - facts->distinct;
+    facts->over_capacity = facts->rate_target > 0 && facts->rate_now > facts->rate_target;
+    /* Other systems size for the mean, so half of all full filters are a little above it. */
+    if (f->shape.scheme != 0) {
+        facts->over_capacity &= room < -TAMIS__SIGMAS * facts->distinct_error;
+    }
+    facts->headroom = room < 1 || facts->over_capacity ? 0 : (uint64_t)room;
+    if ((f->family->caps & TAMIS_CAN_GROW) != 0) facts->headroom = UINT64_MAX;
+    if ((f->family->caps & TAMIS_IS_STATIC) != 0) facts->headroom = 0;
+}
+
+/* Copies the part of `from` that the caller's struct has. */
+static tamis_status give(void *to, size_t to_size, size_t least, void *from, size_t from_size) {
+    if (to_size < least) return TAMIS_E_ARGUMENT;
+    memcpy(from, &to_size, sizeof to_size); /* the struct_size stays the caller's */
+    memcpy(to, from, to_size < from_size ? to_size : from_size);
+    return TAMIS_OK;
+}
+
+tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts) {
+    if (filter == NULL || facts == NULL) return TAMIS_E_ARGUMENT;
+    tamis_facts all = {0};
+    fill_facts(filter, &all);
+    judge_capacity(filter, &all);
+    return give(facts, facts->struct_size, offsetof(tamis_facts, form), &all, sizeof all);
+}
+
+/* ---------------------------------------------------------------------- sizing */
+
+static double rate_with(const struct tamis__family *family, const struct tamis__shape *shape,
+                        double keys) {
+    const double rate = family->rate(shape, keys);
+    return rate > 1 ? 1 : rate;
+}
+
+tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing) {
+    tamis_options o;
+    const struct tamis__family *family;
+    struct tamis__want want;
+    struct tamis__shape shape;
+    if (sizing == NULL) return TAMIS_E_ARGUMENT;
+    tamis_status status = tamis__options_read(options, &o);
+    if (status == TAMIS_OK) {
+        status = tamis__plan_want(&o, tamis__native_room(o.bytes), &family, &want);
+    }
+    if (status == TAMIS_OK) status = family->shape(&want, &shape);
+    if (status != TAMIS_OK) return status;
+
+    const double keys = (double)o.capacity;
+    struct tamis__traits traits = {0};
+    family->traits(&shape, &traits);
+    tamis_sizing all = {.kind = family->kind,
+                        .bytes = tamis__native_size(shape.table_bytes),
+                        .hashes = traits.hashes,
+                        .width = traits.width,
+                        .rate = rate_with(family, &shape, keys),
+                        .rate_at_half = rate_with(family, &shape, keys / 2),
+                        .rate_at_double = rate_with(family, &shape, keys * 2),
+                        .cache_lines = traits.cache_lines};
+    if (o.capacity != 0) all.bits_per_key = (double)all.bytes * 8 / keys;
+    all.build_bytes = shape.table_bytes + (uint64_t)(keys * traits.build_bytes_per_key);
+    return give(sizing, sizing->struct_size, offsetof(tamis_sizing, build_bytes), &all, sizeof all);
+}
+
+tamis_status tamis_plan(const tamis_options *options, tamis_advice *advice) {
+    tamis_options o;
+    if (advice == NULL) return TAMIS_E_ARGUMENT;
+    tamis_status status = tamis__options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if (o.rate != 0 && !(o.rate > 0 && o.rate < 1)) return TAMIS_E_RATE;
+    tamis_advice all = {0};
+    all.choice = tamis__plan_kind(&o, all.why);
+    status = give(advice, advice->struct_size, sizeof all, &all, sizeof all);
+    return status == TAMIS_OK && all.choice == TAMIS_AUTO ? TAMIS_E_ARGUMENT : status;
+}
+
+/* -------------------------------------------------------------- bytes and files */
+
+uint64_t tamis_encoded_size(const tamis_filter *filter) {
+    return tamis__codec_of(filter)->encoded_size(filter);
+}
+
+tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capacity,
+                          size_t *length) {
+    if (length != NULL) *length = 0;
+    if (filter == NULL || buffer == NULL) return TAMIS_E_ARGUMENT;
+    const uint64_t size = tamis_encoded_size(filter);
+    if (capacity < size) return TAMIS_E_SMALL;
+    const tamis_status status = tamis__codec_of(filter)->encode(filter, buffer);
+    if (status == TAMIS_OK && length != NULL) *length = (size_t)size;
+    return status;
+}
+
+tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_open_options *copy) {
+    memset(copy, 0, sizeof *copy);
+    if (options == NULL) return TAMIS_OK;
+    if (options->struct_size < offsetof(tamis_open_options, map)) return TAMIS_E_ARGUMENT;
+    memcpy(copy, options,
+           options->struct_size < sizeof *copy ? options->struct_size : sizeof *copy);
+    if ((copy->allocator.alloc == NULL) != (copy->allocator.free == NULL)) {
+        return TAMIS_E_ARGUMENT;
+    }
+    return TAMIS_OK;
+}
+
+/* One filter of a file that holds several, with its own copy of the bytes. */
+static tamis_status decode_part(const uint8_t *bytes, uint64_t length, const tamis_open_options *o,
+                                tamis_filter **out) {
+    tamis_container *container;
+    tamis_status status = tamis_container_view(bytes, length, o, &container);
+    if (status != TAMIS_OK) return status;
+    status = tamis__container_pick(container, o->part, out);
+    tamis_container_free(container);
+    return status;
+}
+
+/* A filter over bytes that stay where they are. */
+static tamis_status decode_in_place(const uint8_t *bytes, uint64_t length,
+                                    const tamis_open_options *o, tamis_filter **out) {
+    if (tamis__is_container(o->format, bytes, length)) return decode_part(bytes, length, o, out);
+    if (o->part != NULL) return TAMIS_E_PART;
+    const struct tamis__codec *codec =
+        o->format != NULL ? tamis__codec_find(o->format) : tamis__codec_detect(bytes, length);
+    if (codec == NULL) {
+        const bool known = o->format == NULL || tamis_format_about(o->format) != NULL;
+        return known ? TAMIS_E_FORMAT : TAMIS_E_ARGUMENT;
+    }
+    const tamis_filter like = {.codec = codec == &tamis__native ? NULL : codec,
+                               .shared = o->shared,
+                               .portable = o->portable,
+                               .allocator = o->allocator};
+    return codec->decode(bytes, length, &like, o, out);
+}
+
+/* The block of bytes becomes the filter's own: freed or unmapped with it.  Of a filter that
+ * had to make a table of its own it is not needed any more. */
+static void give_block(tamis_filter *f, enum tamis__storage storage, uint8_t *block,
+                       uint64_t block_bytes) {
+    if (f->storage == TAMIS__OWNED) {
+        if (storage == TAMIS__OWNED) tamis__table_free(&f->allocator, block, block_bytes);
+        if (storage == TAMIS__MAPPED) tamis__file_unmap(block, block_bytes);
+        return;
+    }
+    f->storage = storage;
+    f->block = block;
+    f->block_bytes = block_bytes;
+}
+
+tamis_status tamis_decode(const void *bytes, size_t length, const tamis_open_options *options,
+                          tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_open_options o;
+    tamis_status status = tamis__open_options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
+    o.unverified = false;
+    uint8_t *block = tamis__table_alloc(&o.allocator, length);
+    if (block == NULL) return TAMIS_E_NOMEM;
+    if (length != 0) memcpy(block, bytes, length);
+    status = decode_in_place(block, length, &o, out);
+    if (status == TAMIS_OK) {
+        give_block(*out, TAMIS__OWNED, block, length);
+    } else {
+        tamis__table_free(&o.allocator, block, length);
+    }
+    return status;
+}
+
+tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_options *options,
+                        tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_open_options o;
+    const tamis_status status = tamis__open_options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if ((bytes == NULL && length != 0) || (uintptr_t)bytes % 8 != 0) return TAMIS_E_ARGUMENT;
+    const tamis_status decoded = decode_in_place(bytes, length, &o, out);
+    if (decoded == TAMIS_OK) {
+        give_block(*out, TAMIS__BORROWED, (uint8_t *)(uintptr_t)bytes, length);
+    }
+    return decoded;
+}
+
+tamis_status tamis_verify(const tamis_filter *filter) {
+    if (filter == NULL) return TAMIS_E_ARGUMENT;
+    if (!filter->unverified) return TAMIS_OK;
+    return tamis__native_verify(filter->block, filter->block_bytes);
+}
+
+static tamis_status save_bytes(const tamis_filter *f, const char *path, bool replace) {
+    const uint64_t size = tamis_encoded_size(f);
+    uint8_t *bytes = tamis__table_alloc(&f->allocator, size);
+    if (bytes == NULL) return TAMIS_E_NOMEM;
+    tamis_status status = tamis__codec_of(f)->encode(f, bytes);
+    const struct tamis__span whole = {bytes, size};
+    if (status == TAMIS_OK) status = tamis__file_write(path, replace, &whole, 1);
+    const int why = errno;
+    tamis__table_free(&f->allocator, bytes, size);
+    errno = why;
+    return status;
+}
+
+/* Without a copy of a table that may be large. */
+static tamis_status save_spans(const tamis_filter *f, const char *path, bool replace) {
+    uint8_t header[TAMIS__HEADER_BYTES];
+    struct tamis__span spans[3];
+    const uint64_t size = tamis_encoded_size(f) - TAMIS__HEADER_BYTES - f->shape.table_bytes;
+    uint8_t *sums = tamis__table_alloc(&f->allocator, size);
+    if (sums == NULL) return TAMIS_E_NOMEM;
+    tamis__native_spans(f, header, sums, spans);
+    const tamis_status status = tamis__file_write(path, replace, spans, 3);
+    const int why = errno;
+    tamis__table_free(&f->allocator, sums, size);
+    errno = why;
+    return status;
+}
+
+tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace) {
+    if (filter == NULL || path == NULL) return TAMIS_E_ARGUMENT;
+    const bool one_piece = filter->codec == NULL && filter->family->export_table == NULL &&
+                           filter->shape.table_bytes % 8 == 0;
+    return one_piece ? save_spans(filter, path, replace) : save_bytes(filter, path, replace);
+}
+
+static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_filter **out) {
+    uint8_t *block;
+    uint64_t length;
+    tamis_status status = tamis__file_map(path, &block, &length);
+    if (status != TAMIS_OK) return status;
+    o->unverified = true;
+    status = decode_in_place(block, length, o, out);
+    if (status == TAMIS_OK) {
+        give_block(*out, TAMIS__MAPPED, block, length);
+    } else {
+        tamis__file_unmap(block, length);
+    }
+    return status;
+}
+
+static tamis_status open_read(const char *path, tamis_open_options *o, tamis_filter **out) {
+    uint8_t *block;
+    uint64_t block_bytes, length;
+    o->unverified = false;
+    tamis_status status = tamis__file_read(path, &o->allocator, &block, &block_bytes, &length);
+    if (status != TAMIS_OK) return status;
+    status = decode_in_place(block, length, o, out);
+    if (status == TAMIS_OK) {
+        give_block(*out, TAMIS__OWNED, block, block_bytes);
+    } else {
+        tamis__table_free(&o->allocator, block, block_bytes);
+    }
+    return status;
+}
+
+tamis_status tamis_open(const char *path, const tamis_open_options *options, tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_open_options o;
+    const tamis_status status = tamis__open_options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if (path == NULL) return TAMIS_E_ARGUMENT;
+    return o.map ? open_mapped(path, &o, out) : open_read(path, &o, out);
+}
