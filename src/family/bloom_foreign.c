@@ -1,0 +1,118 @@
+/* bloom_foreign.c - the Bloom filters of other systems
+ *
+ * The same filter as bloom.c, over the same kernel, with another rule for which bits are a
+ * key's.  The table is the other system's, byte for byte; its length need not be a multiple of
+ * 8 (one that was kept in a .tamis file is padded to it).
+ *
+ *     shape   word[0] m, word[1] k, word[2..7] notes of the codec: what else its header says
+ *
+ * Other systems write filters with k = 0 or m = 0, and read some that they do not understand
+ * as "may match": both are a filter with k = 0, which has every key and takes none. */
+#include "family/bloom_kernel.h"
+#include "family/bloom_table.h"
+
+#define BITS_MAX ((uint64_t)1 << 62)
+#define HASHES_MAX 4096 /* k is a loop count out of untrusted bytes; 1024 do for p = 1e-308 */
+
+/* One instance per scheme: wrappers and a table, no logic. */
+#define FOREIGN_INSTANCE(name, scheme)                                                            \
+    static bool name##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
+        return bloom_test(f, scheme_first(h, scheme), f->shape.word[HASHES], scheme, false);      \
+    }                                                                                             \
+    static size_t name##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
+                                        const uint64_t *hi, size_t count, bool *answers) {        \
+        return bloom_contains_batch(f, lo, hi, count, answers, scheme, false);                    \
+    }                                                                                             \
+    static tamis_status name##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
+        return bloom_add(f, h, fresh, scheme, false);                                             \
+    }                                                                                             \
+    static tamis_status name##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
+                                         size_t count, bool *fresh, size_t *done) {               \
+        return bloom_add_batch(f, lo, hi, count, fresh, done, scheme, false);                     \
+    }                                                                                             \
+    static const struct tamis__ops name##_ops = {                                                 \
+        .path = "portable",                                                                       \
+        .contains = name##_contains,                                                              \
+        .contains_batch = name##_contains_batch,                                                  \
+        .add = name##_add,                                                                        \
+        .add_batch = name##_add_batch,                                                            \
+    };
+
+FOREIGN_INSTANCE(wrap32, TAMIS__SCHEME_WRAP32)
+FOREIGN_INSTANCE(fold32, TAMIS__SCHEME_FOLD32)
+FOREIGN_INSTANCE(mask64, TAMIS__SCHEME_MASK64)
+FOREIGN_INSTANCE(fold64, TAMIS__SCHEME_FOLD64)
+FOREIGN_INSTANCE(sum64, TAMIS__SCHEME_SUM64)
+FOREIGN_INSTANCE(dcso, TAMIS__SCHEME_DCSO)
+
+/* ---- everything matches, nothing can be added */
+
+static bool all_contains(const tamis_filter *f, struct tamis__hash h) {
+    (void)f, (void)h;
+    return true;
+}
+static size_t all_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                 size_t count, bool *answers) {
+    (void)f, (void)lo, (void)hi;
+    for (size_t i = 0; answers != NULL && i < count; i++) answers[i] = true;
+    return count;
+}
+static const struct tamis__ops all_ops = {
+    .path = "portable",
+    .contains = all_contains,
+    .contains_batch = all_contains_batch,
+};
+
+static const struct tamis__ops *foreign_ops(const struct tamis__shape *shape, uint32_t cpu,
+                                            bool shared) {
+    (void)cpu, (void)shared;
+    if (shape->word[HASHES] == 0) return &all_ops;
+    switch (shape->scheme) {
+        case TAMIS__SCHEME_WRAP32:
+            return &wrap32_ops;
+        case TAMIS__SCHEME_FOLD32:
+            return &fold32_ops;
+        case TAMIS__SCHEME_MASK64:
+            return &mask64_ops;
+        case TAMIS__SCHEME_FOLD64:
+            return &fold64_ops;
+        case TAMIS__SCHEME_SUM64:
+            return &sum64_ops;
+        default:
+            return &dcso_ops;
+    }
+}
+
+/* ---- shapes */
+
+static void foreign_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
+    traits->hashes = (uint32_t)shape->word[HASHES];
+    traits->cache_lines = traits->hashes < 2 ? 1 : 2;
+}
+
+static bool is_big_endian(uint32_t scheme) {
+    return scheme == TAMIS__SCHEME_FOLD32 || scheme == TAMIS__SCHEME_MASK64 ||
+           scheme == TAMIS__SCHEME_FOLD64;
+}
+
+/* The bits must be there, whatever the codec says of them; whole words where words count. */
+static bool foreign_check(const struct tamis__shape *shape) {
+    const uint64_t bits = shape->word[BITS], hashes = shape->word[HASHES];
+    if (bits > BITS_MAX || hashes > HASHES_MAX || (bits == 0 && hashes != 0)) return false;
+    if (is_big_endian(shape->scheme) && bits % 64 != 0) return false;
+    const uint64_t least = tamis__div_up(bits, 8), padded = tamis__div_up(bits, 64) * 8;
+    return shape->scheme >= TAMIS__SCHEME_WRAP32 && shape->scheme <= TAMIS__SCHEME_DCSO &&
+           shape->table_bytes >= least && shape->table_bytes <= padded;
+}
+
+const struct tamis__family tamis__bloom_foreign = {
+    .kind = TAMIS_BLOOM,
+    .name = "bloom",
+    .caps = TAMIS_CAN_ADD | TAMIS_CAN_UNION | TAMIS_CAN_INTERSECT,
+    .object_size = sizeof(tamis_filter),
+    .traits = foreign_traits,
+    .check = foreign_check,
+    .ops = foreign_ops,
+    .state = tamis__bloom_state,
+    .merge = tamis__bloom_merge,
+};
