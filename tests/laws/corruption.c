@@ -1,0 +1,213 @@
+/* corruption.c - damaged and hostile bytes
+ *
+ * Damage: every truncation, every extension and every change of a byte of a small .tamis file of
+ * each kind is an error, because every byte is under a checksum; never a filter that might say
+ * "no" wrongly.
+ *
+ * Malice: the same with the checksums repaired.  The decoder may then accept the bytes, but
+ * nothing may crash, allocation is bounded by the bytes present, and what was accepted encodes
+ * to what it came from.  Meant to be built with the sanitizers too.
+ *
+ * tests: full */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/hostile.h"
+
+static bool is_input_error(tamis_status status) {
+    return status >= TAMIS_E_FORMAT && status <= TAMIS_E_CORRUPT;
+}
+
+/* Both ways in must refuse. */
+static void refused(const struct variant *v, const char *what, size_t at, const uint8_t *bytes,
+                    size_t size) {
+    tamis_filter *f = NULL;
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    open.format = "tamis";
+    tamis_status status = tamis_decode(bytes, size, &open, &f);
+    CHECK(is_input_error(status) && f == NULL, "%s: decode, %s %zu: %s", v->name, what, at,
+          tamis_status_name(status));
+    tamis_free(f);
+    f = NULL;
+    status = tamis_view(bytes, size, &open, &f);
+    CHECK(is_input_error(status) && f == NULL, "%s: view, %s %zu: %s", v->name, what, at,
+          tamis_status_name(status));
+    tamis_free(f);
+    tally("damaged inputs", 2);
+}
+
+static void damage(const struct variant *v, const struct bytes *good) {
+    struct bytes bad = bytes_new(good->size + 64);
+    memset(bad.data, 0, bad.size);
+    memcpy(bad.data, good->data, good->size);
+    for (size_t size = 0; size < good->size; size++) refused(v, "cut to", size, bad.data, size);
+    for (size_t more = 1; more <= 16; more++) {
+        refused(v, "longer by", more, bad.data, good->size + more);
+    }
+    const unsigned step = (unsigned)run_pick(61, 17, 1);
+    for (size_t at = 0; at < good->size; at++) {
+        /* A table of some size is alike everywhere: one bit of each byte will do. */
+        const bool every = at < HEADER_BYTES || good->size < 1500 || run_effort() == EFFORT_FULL;
+        for (unsigned bit = 0; bit < 8; bit++) {
+            if (!every && bit != at % 8) continue;
+            bad.data[at] = (uint8_t)(good->data[at] ^ (1u << bit));
+            refused(v, "bit flipped in byte", at, bad.data, good->size);
+        }
+        for (unsigned x = 1 + (unsigned)at % step; every && x < 256; x += step) {
+            bad.data[at] = (uint8_t)(good->data[at] + x);
+            refused(v, "changed byte", at, bad.data, good->size);
+        }
+        bad.data[at] = good->data[at];
+    }
+    /* Several bytes at once: runs of zeros and ones, and two random bytes. */
+    struct rng r = {run_seed()};
+    for (size_t round = 0; round < run_pick(200, 2000, 50000); round++) {
+        const size_t at = (size_t)rng_below(&r, good->size);
+        size_t length = 1 + (size_t)rng_below(&r, 40);
+        if (length > good->size - at) length = good->size - at;
+        memset(bad.data + at, round % 2 == 0 ? 0 : 0xff, length);
+        bad.data[rng_below(&r, good->size)] ^= (uint8_t)(1 + rng_below(&r, 255));
+        if (memcmp(bad.data, good->data, good->size) != 0) {
+            refused(v, "several bytes at", at, bad.data, good->size);
+        }
+        memcpy(bad.data, good->data, good->size);
+    }
+    bytes_free(&bad);
+}
+
+/* More than this for so many bytes of input is not "bounded by a small multiple". */
+static uint64_t allowance(size_t size) { return 16 * (uint64_t)size + 65536; }
+
+/* Bytes whose sums are right.  Counted: how many of them the decoder believed. */
+static void swallow(const struct variant *v, const uint8_t *bytes, size_t size, bool view) {
+    static struct meter meter;
+    meter_reset(&meter);
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    open.format = "tamis";
+    open.allocator = meter_allocator(&meter);
+    tamis_filter *f = NULL;
+    const tamis_status status =
+        view ? tamis_view(bytes, size, &open, &f) : tamis_decode(bytes, size, &open, &f);
+    const uint64_t peak = atomic_load(&meter.peak_bytes);
+    CHECK(peak <= allowance(size), "%s: %zu bytes made the decoder take %llu", v->name, size,
+          (unsigned long long)peak);
+    CHECK((status == TAMIS_OK) == (f != NULL), "%s: %s and %s", v->name, tamis_status_name(status),
+          f != NULL ? "a filter" : "no filter");
+    tally("hostile inputs", 1);
+    if (f != NULL) {
+        /* Later growth is the user's wish; but not beyond all bounds in a test. */
+        meter.limit = (uint64_t)256 << 20;
+        const size_t same = exercise(f, bytes, size);
+        CHECK(same == size, "%s: accepted %zu bytes and encodes to others from byte %zu on",
+              v->name, size, same);
+        tally("accepted", 1);
+    } else {
+        CHECK(is_input_error(status) || status == TAMIS_E_SECRET, "%s: hostile bytes gave %s",
+              v->name, tamis_status_name(status));
+    }
+    CHECK(atomic_load(&meter.live) == 0, "%s: %llu blocks leaked", v->name,
+          (unsigned long long)atomic_load(&meter.live));
+    CHECK(atomic_load(&meter.wrong_size) == 0, "%s: freed with another size", v->name);
+}
+
+static void malice(const struct variant *v, const struct bytes *good, uint64_t rounds,
+                   uint64_t salt) {
+    struct rng r = {run_seed() + salt};
+    struct bytes bad = bytes_new(good->size + 256);
+    for (uint64_t round = 0; round < rounds; round++) {
+        size_t size = good->size;
+        memcpy(bad.data, good->data, size);
+        const uint64_t changes = 1 + rng_below(&r, 3);
+        for (uint64_t i = 0; i < changes; i++) size = mutate(bad.data, size, bad.size, &r);
+        repair_sums(bad.data, size);
+        swallow(v, bad.data, size, round % 2 == 0);
+    }
+    bytes_free(&bad);
+}
+
+/* Every number of the header, and the first ones of the table, set to each awkward value. */
+static void every_field(const struct variant *v, const struct bytes *good) {
+    static const uint64_t values[] = {0,
+                                      1,
+                                      2,
+                                      7,
+                                      8,
+                                      63,
+                                      64,
+                                      65,
+                                      255,
+                                      256,
+                                      UINT64_C(0x7fffffff),
+                                      UINT64_C(0x80000000),
+                                      UINT64_C(0xffffffff),
+                                      UINT64_C(0x100000000),
+                                      UINT64_C(0x1fffffffffffffff),
+                                      UINT64_C(0x7fffffffffffffff),
+                                      UINT64_C(0x8000000000000000),
+                                      UINT64_C(0xfffffffffffffff8),
+                                      UINT64_MAX};
+    struct bytes bad = bytes_new(good->size);
+    for (size_t at = 8; at + 8 <= good->size && at < HEADER_BYTES + 128; at += 4) {
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            for (unsigned width = 4; width <= 8; width += 4) {
+                memcpy(bad.data, good->data, good->size);
+                for (unsigned b = 0; b < width; b++) {
+                    bad.data[at + b] = (uint8_t)(values[i] >> (8 * b));
+                }
+                repair_sums(bad.data, bad.size);
+                swallow(v, bad.data, bad.size, false);
+            }
+        }
+    }
+    bytes_free(&bad);
+}
+
+/* The tests themselves: a repaired file that was not changed is accepted, and so is one whose
+ * sums were destroyed and repaired. */
+static void repair_works(const struct variant *v, const struct bytes *good) {
+    struct bytes copy = bytes_copy(good->data, good->size);
+    const uint8_t table_bytes_low = copy.data[AT_TABLE_BYTES];
+    memset(copy.data + AT_SUM_OF_SUMS, 0xcc, 16);
+    repair_sums(copy.data, copy.size);
+    CHECK(bytes_equal(&copy, good), "%s: sums as in doc/format.md (byte %zu of %zu, table byte %u)",
+          v->name, bytes_difference(&copy, good), good->size, (unsigned)table_bytes_low);
+    bytes_free(&copy);
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "corruption");
+    static const size_t sizes[] = {0, 1, 12, 60};
+    uint64_t hashes[400];
+    hashes_fill(hashes, 400, 0, run_seed(), STREAM_MEMBERS);
+    for (size_t i = 0; variant_at(i) != NULL; i++) {
+        const struct variant *v = variant_at(i);
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            tamis_filter *f = variant_build(v, s % 2 == 0 ? 0.01 : 0.1, hashes, sizes[s]);
+            if (f == NULL) continue;
+            struct bytes good = bytes_of(f);
+            repair_works(v, &good);
+            if (run_effort() != EFFORT_QUICK || s == 2) damage(v, &good);
+            if (run_effort() != EFFORT_QUICK || s == 3) every_field(v, &good);
+            malice(v, &good, run_pick(300, 2000, 100000), s);
+            bytes_free(&good);
+            tamis_free(f);
+        }
+        /* Grown in several stages, or large enough to be laid out as a large one. */
+        tamis_options o = variant_options(v, 1, 0.01);
+        tamis_filter *f = NULL;
+        if ((v->caps & TAMIS_CAN_GROW) != 0 && tamis_create(&o, &f) == TAMIS_OK) {
+            tamis_add_hash_batch(f, hashes, 400, NULL, NULL);
+        } else {
+            f = variant_build(v, 1e-3, hashes, 400);
+        }
+        if (f != NULL) {
+            struct bytes good = bytes_of(f);
+            repair_works(v, &good);
+            malice(v, &good, run_pick(300, 4000, 100000), 77);
+            if (run_effort() != EFFORT_QUICK) every_field(v, &good);
+            bytes_free(&good);
+        }
+        tamis_free(f);
+    }
+    return run_end();
+}

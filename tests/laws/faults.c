@@ -1,0 +1,261 @@
+/* faults.c - memory runs out at every possible moment
+ *
+ * Each scenario is run again and again: the first allocation fails, then the second, and so on
+ * until it succeeds.  A failure must be E_NOMEM, leave every object as it was and leak nothing;
+ * and once memory is back the same call succeeds.  Both for one failure (the next allocation
+ * would work) and for good. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/filters.h"
+
+#define N 3000
+#define STEPS_MAX 20000
+
+static uint64_t hashes[N];
+
+/* What a scenario works on.  `subject` and `other` exist before it and must not change by a
+ * failure; `made` is what it makes. */
+struct stage {
+    const struct variant *v;
+    struct meter meter;
+    tamis_filter *subject, *other, *made;
+    struct bytes bytes;
+};
+
+static tamis_options metered(struct stage *s, uint64_t capacity) {
+    tamis_options o = variant_options(s->v, capacity, 0.01);
+    o.allocator = meter_allocator(&s->meter);
+    o.temporary = run_directory();
+    return o;
+}
+
+static tamis_status do_create(struct stage *s) {
+    const tamis_options o = metered(s, N);
+    return tamis_create(&o, &s->made);
+}
+
+static tamis_status do_build(struct stage *s) {
+    const tamis_options o = metered(s, 0);
+    return tamis_build_hash(&o, hashes, N, &s->made);
+}
+
+static tamis_status do_build_threads(struct stage *s) {
+    tamis_options o = metered(s, 0);
+    o.threads = 3;
+    return tamis_build_hash(&o, hashes, N, &s->made);
+}
+
+static tamis_status do_build_bytes(struct stage *s) {
+    const tamis_options o = metered(s, 0);
+    static const void *keys[N];
+    static size_t lengths[N];
+    for (size_t i = 0; i < N; i++) {
+        keys[i] = &hashes[i];
+        lengths[i] = sizeof hashes[i];
+    }
+    return tamis_build(&o, keys, lengths, N, &s->made);
+}
+
+/* A failed add changes nothing; after finish, failed or not, the builder takes no more. */
+static tamis_status builder_scenario(struct stage *s, uint64_t memory) {
+    tamis_options o = metered(s, 0);
+    o.memory = memory;
+    tamis_builder *b = NULL;
+    tamis_status status = tamis_builder_create(&o, &b);
+    CHECK((status == TAMIS_OK) == (b != NULL), "%s: builder_create: %s", s->v->name,
+          tamis_status_name(status));
+    for (size_t i = 0; status == TAMIS_OK && i < N; i += 500) {
+        const uint64_t before = tamis_builder_count(b);
+        status = tamis_builder_add_hash_batch(b, hashes + i, 500);
+        CHECK(status == TAMIS_OK || tamis_builder_count(b) == before,
+              "%s: a failed add counts in the builder", s->v->name);
+    }
+    if (status == TAMIS_OK) {
+        status = tamis_builder_finish(b, &s->made);
+        CHECK(tamis_builder_add_hash(b, 1) != TAMIS_OK, "%s: add after finish", s->v->name);
+    }
+    tamis_builder_free(b);
+    return status;
+}
+static tamis_status do_builder(struct stage *s) { return builder_scenario(s, 0); }
+static tamis_status do_builder_spill(struct stage *s) { return builder_scenario(s, 4096); }
+
+static tamis_status do_decode(struct stage *s) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    open.allocator = meter_allocator(&s->meter);
+    return tamis_decode(s->bytes.data, s->bytes.size, &open, &s->made);
+}
+
+static tamis_status do_view(struct stage *s) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    open.allocator = meter_allocator(&s->meter);
+    return tamis_view(s->bytes.data, s->bytes.size, &open, &s->made);
+}
+
+static tamis_status do_clone(struct stage *s) { return tamis_clone(s->subject, &s->made); }
+
+static tamis_status do_convert(struct stage *s) {
+    return tamis_convert(s->subject, TAMIS_BLOOM, &s->made);
+}
+
+/* A growing filter takes memory as it goes; the others must not fail here at all. */
+static tamis_status do_adds(struct stage *s) {
+    tamis_status status = TAMIS_OK;
+    for (size_t i = 0; i < N && status == TAMIS_OK; i++) {
+        const uint64_t hash = hashes[i] + 1;
+        struct bytes before = bytes_of(s->subject);
+        status = tamis_add_hash(s->subject, hash, NULL);
+        if (status != TAMIS_OK) {
+            CHECK(encodes_to(s->subject, &before), "%s: a failed add changed the filter",
+                  s->v->name);
+        } else {
+            CHECK(tamis_contains_hash(s->subject, hash), "%s: an added key", s->v->name);
+        }
+        bytes_free(&before);
+        if (i >= 700) i += 9;
+    }
+    return status;
+}
+
+static tamis_status do_merge(struct stage *s) {
+    return tamis_merge(s->subject, s->other, TAMIS_UNION);
+}
+
+static tamis_status do_encode(struct stage *s) {
+    struct bytes out = bytes_new(s->bytes.size);
+    const tamis_status status = tamis_encode(s->subject, out.data, out.size, NULL);
+    CHECK(status != TAMIS_OK || bytes_equal(&out, &s->bytes), "%s: encode", s->v->name);
+    bytes_free(&out);
+    return status;
+}
+
+static tamis_status do_save(struct stage *s) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/fault.tamis", run_directory());
+    tamis_status status = tamis_save(s->subject, path, true);
+    if (status == TAMIS_OK) {
+        tamis_open_options open = TAMIS_OPEN_INIT;
+        open.allocator = meter_allocator(&s->meter);
+        status = tamis_open(path, &open, &s->made);
+    }
+    remove(path);
+    CHECK(directory_entries(run_directory()) == 0, "%s: a failed save left a file", s->v->name);
+    return status;
+}
+
+static tamis_status do_compose(struct stage *s) {
+    tamis_composer *c = NULL;
+    const tamis_status status = tamis_composer_create(s->subject, &c);
+    CHECK((status == TAMIS_OK) == (c != NULL), "%s: composer", s->v->name);
+    tamis_composer_free(c);
+    return status;
+}
+
+struct scenario {
+    const char *name;
+    tamis_status (*run)(struct stage *s);
+    uint32_t needs;    /* caps */
+    tamis_kind kind;   /* only this one; TAMIS_AUTO: all */
+    uint64_t capacity; /* of the subject; 0: it is built */
+    bool changes;      /* it may change its subject when it succeeds */
+};
+static const struct scenario scenarios[] = {
+    {"create", do_create, TAMIS_CAN_ADD, TAMIS_AUTO, 0, false},
+    {"build", do_build, 0, TAMIS_AUTO, 0, false},
+    {"build with threads", do_build_threads, 0, TAMIS_AUTO, 0, false},
+    {"build from bytes", do_build_bytes, 0, TAMIS_AUTO, 0, false},
+    {"builder", do_builder, 0, TAMIS_AUTO, 0, false},
+    {"builder that spills", do_builder_spill, 0, TAMIS_AUTO, 0, false},
+    {"decode", do_decode, 0, TAMIS_AUTO, 0, false},
+    {"view", do_view, 0, TAMIS_AUTO, 0, false},
+    {"clone", do_clone, 0, TAMIS_AUTO, 0, false},
+    {"convert", do_convert, 0, TAMIS_COUNTING, 0, false},
+    {"add", do_adds, TAMIS_CAN_ADD, TAMIS_AUTO, 2 * N, true},
+    {"add and grow", do_adds, TAMIS_CAN_GROW, TAMIS_AUTO, 1, true},
+    {"merge", do_merge, TAMIS_CAN_UNION, TAMIS_AUTO, N, true},
+    {"encode", do_encode, 0, TAMIS_AUTO, 0, false},
+    {"save and open", do_save, 0, TAMIS_AUTO, 0, false},
+    {"compose", do_compose, 0, TAMIS_AUTO, 0, false},
+};
+
+/* Half of the keys in a filter for `capacity`, or all of them, built. */
+static tamis_filter *subject_of(struct stage *s, uint64_t capacity) {
+    tamis_filter *f = NULL;
+    const tamis_options o = metered(s, capacity);
+    if (capacity == 0) {
+        CHECK(tamis_build_hash(&o, hashes, N, &f) == TAMIS_OK, "%s: build", s->v->name);
+        return f;
+    }
+    CHECK(tamis_create(&o, &f) == TAMIS_OK, "%s: create", s->v->name);
+    if (f != NULL && capacity > 1) tamis_add_hash_batch(f, hashes, N / 2, NULL, NULL);
+    return f;
+}
+
+/* One run with the `step`-th allocation failing; true if the scenario succeeded. */
+static bool one_step(const struct variant *v, const struct scenario *scenario, uint64_t step,
+                     bool once) {
+    struct stage s = {.v = v};
+    meter_reset(&s.meter);
+    s.subject = subject_of(&s, scenario->capacity);
+    s.other = subject_of(&s, scenario->capacity);
+    if (s.subject == NULL || s.other == NULL) return true;
+    s.bytes = bytes_of(s.subject);
+    const uint64_t calls = atomic_load(&s.meter.calls), live = atomic_load(&s.meter.live);
+    s.meter.fail_at = calls + step;
+    s.meter.fail_once = once;
+    const tamis_status status = scenario->run(&s);
+    /* A failed wish that is not needed may leave a success behind. */
+    const bool reached = atomic_load(&s.meter.calls) >= s.meter.fail_at;
+    s.meter.fail_at = 0;
+    CHECK(status == TAMIS_OK || (status == TAMIS_E_NOMEM && reached), "%s: %s, allocation %llu: %s",
+          v->name, scenario->name, (unsigned long long)step, tamis_status_name(status));
+    if (status != TAMIS_OK) {
+        CHECK(s.made == NULL, "%s: %s failed and made something", v->name, scenario->name);
+        CHECK(scenario->changes || atomic_load(&s.meter.live) == live,
+              "%s: %s, allocation %llu: %lld blocks leaked", v->name, scenario->name,
+              (unsigned long long)step, (long long)atomic_load(&s.meter.live) - (long long)live);
+    }
+    const bool add = scenario->run == do_adds; /* it looks at each add by itself */
+    if (!(scenario->changes && status == TAMIS_OK) && !add) {
+        CHECK(encodes_to(s.subject, &s.bytes), "%s: %s, allocation %llu: the subject changed",
+              v->name, scenario->name, (unsigned long long)step);
+    }
+    if (s.made != NULL && scenario->run != do_create) {
+        CHECK(tamis_contains_hash_batch(s.made, hashes, N / 2, NULL) == N / 2 ||
+                  scenario->run == do_build_bytes,
+              "%s: %s: keys are missing", v->name, scenario->name);
+    }
+    tamis_free(s.made);
+    tamis_free(s.subject);
+    tamis_free(s.other);
+    bytes_free(&s.bytes);
+    CHECK(atomic_load(&s.meter.live) == 0 && atomic_load(&s.meter.live_bytes) == 0,
+          "%s: %s, allocation %llu: %llu blocks are left", v->name, scenario->name,
+          (unsigned long long)step, (unsigned long long)atomic_load(&s.meter.live));
+    CHECK(atomic_load(&s.meter.wrong_size) == 0, "%s: %s: freed with another size", v->name,
+          scenario->name);
+    tally("runs", 1);
+    return !reached;
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "faults");
+    hashes_fill(hashes, N, 0, run_seed(), STREAM_MEMBERS);
+    for (size_t i = 0; variant_at(i) != NULL; i++) {
+        const struct variant *v = variant_at(i);
+        for (size_t j = 0; j < sizeof scenarios / sizeof *scenarios; j++) {
+            const struct scenario *scenario = &scenarios[j];
+            if ((v->caps & scenario->needs) != scenario->needs) continue;
+            if (scenario->kind != TAMIS_AUTO && scenario->kind != v->kind) continue;
+            for (unsigned once = 0; once < 2; once++) {
+                uint64_t step = 1;
+                while (step < STEPS_MAX && !one_step(v, scenario, step, once != 0)) step++;
+                CHECK(step < STEPS_MAX, "%s: %s never succeeds", v->name, scenario->name);
+                tally("failed allocations", step - 1);
+            }
+        }
+    }
+    return run_end();
+}

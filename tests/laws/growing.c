@@ -1,0 +1,83 @@
+/* growing.c - a filter that was told nothing of its size keeps its rate and every key, however
+ * large it gets; what a look-up costs (the number of stages) is printed
+ *
+ * tests: full */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../support/filters.h"
+
+#define PIECE 1000
+
+static void grow(const struct variant *v, uint64_t capacity, double rate, uint64_t most) {
+    tamis_filter *f = variant_create(v, capacity, rate);
+    uint64_t hashes[PIECE], next_look = 1, n = 0;
+    uint64_t not_fresh = 0;
+    bool fresh[PIECE];
+    while (f != NULL && n < most) {
+        size_t piece = next_look - n < PIECE ? (size_t)(next_look - n) : PIECE;
+        if (piece > most - n) piece = (size_t)(most - n);
+        hashes_fill(hashes, piece, n, run_seed(), STREAM_MEMBERS);
+        if (n % 3 == 0) {
+            const tamis_status status = tamis_add_hash_batch(f, hashes, piece, fresh, NULL);
+            CHECK(status == TAMIS_OK, "%s: add at %llu: %s", v->name, (unsigned long long)n,
+                  tamis_status_name(status));
+        } else {
+            for (size_t i = 0; i < piece; i++) tamis_add_hash(f, hashes[i], &fresh[i]);
+        }
+        for (size_t i = 0; i < piece; i++) not_fresh += !fresh[i];
+        n += piece;
+        if (n != next_look && n != most) continue;
+        next_look *= 10;
+        const uint64_t probes = run_pick(100000, 1000000, 10000000);
+        const uint64_t hits = hits_in_stream(f, probes, 0, run_seed(), STREAM_PROBES);
+        const uint64_t found = hits_in_stream(f, n, 0, run_seed(), STREAM_MEMBERS);
+        const tamis_facts facts = facts_of(f);
+        CHECK(found == n, "%s from %llu at %g: %llu of %llu keys found", v->name,
+              (unsigned long long)capacity, rate, (unsigned long long)found, (unsigned long long)n);
+        CHECK(hits <= binomial_most(probes, rate, 4), "%s from %llu: %llu keys: rate %g of %g",
+              v->name, (unsigned long long)capacity, (unsigned long long)n,
+              (double)hits / (double)probes, rate);
+        CHECK(facts.rate_now <= rate * 1.0001 && !facts.over_capacity,
+              "%s: says that its rate is %g of %g", v->name, facts.rate_now, rate);
+        CHECK(facts.headroom == UINT64_MAX, "%s: headroom", v->name);
+        CHECK(facts.adds == n, "%s: adds", v->name);
+        const double off = facts.distinct - (double)n, error = 5 * facts.distinct_error;
+        CHECK((off < 0 ? -off : off) <= (error > 0.02 * (double)n ? error : 0.02 * (double)n) + 1,
+              "%s: %llu keys, distinct %g +- %g", v->name, (unsigned long long)n, facts.distinct,
+              facts.distinct_error);
+        if (n == most) {
+            printf(
+                "growing: %-14s from %4llu, rate %-6g n %9llu: %2u stages, %.2f bits/key, "
+                "measured %.3g\n",
+                v->name, (unsigned long long)capacity, rate, (unsigned long long)n,
+                (unsigned)facts.stages, facts.bits_per_key, (double)hits / (double)probes);
+            /* Stages must grow like the logarithm of the size. */
+            CHECK(facts.stages <= 64, "%s: %u stages", v->name, (unsigned)facts.stages);
+        }
+        tally("probes", probes + n);
+    }
+    /* A new key is taken for an old one no more often than the rate allows. */
+    CHECK(not_fresh <= binomial_most(most, rate, 4), "%s: %llu of %llu new keys were not fresh",
+          v->name, (unsigned long long)not_fresh, (unsigned long long)most);
+    tally("adds", most);
+    tamis_free(f);
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "growing");
+    static const uint64_t capacities[] = {0, 1, 100, 100000};
+    static const double rates[] = {0.1, 0.01, 1e-4};
+    const uint64_t most = run_pick(50000, 1000000, 10000000);
+    for (size_t i = 0; variant_at(i) != NULL; i++) {
+        const struct variant *v = variant_at(i);
+        if ((v->caps & TAMIS_CAN_GROW) == 0) continue;
+        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+            for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
+                const bool long_run = rates[r] == 0.01 || run_effort() == EFFORT_FULL;
+                grow(v, capacities[c], rates[r], long_run ? most : most / 5);
+            }
+        }
+    }
+    return run_end();
+}

@@ -1,0 +1,117 @@
+/* native_vectors.c - the files of our own format that are in the tree: they decode, hold their
+ * keys, answer as they always did, and the same keys make the same bytes again
+ *
+ * They were written once (vectors/native/generate.c) and do not change: this is the promise that
+ * files stay readable, on every machine. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/filters.h"
+#include "../support/native.h"
+#include "../support/vectors.h"
+
+struct vectors {
+    struct vector_table manifest;
+    struct vector_keys keys, probes;
+};
+
+static struct native_case case_of(const struct vector_table *t, size_t row) {
+    const struct native_case c = {
+        .kind = vector_cell(t, row, "kind"),
+        .arity = (uint32_t)vector_number(t, row, "arity"),
+        .stage = vector_cell(t, row, "stage"),
+        .how = vector_cell(t, row, "how"),
+        .capacity = vector_number(t, row, "capacity"),
+        .keys = (size_t)vector_number(t, row, "keys"),
+        .rate = strtod(vector_cell(t, row, "rate"), NULL),
+        .seed = vector_number(t, row, "seed"),
+        .keyed = vector_number(t, row, "keyed") != 0,
+        .form = vector_number(t, row, "form") != 0,
+    };
+    return c;
+}
+
+/* What the file says, whoever reads it. */
+static void check_filter(const char *name, const struct vectors *x, size_t row,
+                         const struct native_case *c, const tamis_filter *f) {
+    const tamis_facts facts = facts_of(f);
+    CHECK(facts.kind == tamis_kind_find(c->kind) && facts.rate_target == c->rate, "%s: facts",
+          name);
+    CHECK(facts.adds == c->keys && facts.keyed == c->keyed, "%s: adds or keyed", name);
+    CHECK(c->keyed || facts.seed == c->seed, "%s: seed", name);
+    CHECK((facts.form.field == 2) == c->form, "%s: key form", name);
+    const size_t found = tamis_contains_batch(f, x->keys.keys, x->keys.lengths, c->keys, NULL);
+    CHECK(found == c->keys, "%s: %zu of %zu keys", name, found, c->keys);
+    const size_t hits =
+        tamis_contains_batch(f, x->probes.keys, x->probes.lengths, x->probes.count, NULL);
+    CHECK(hits == vector_number(&x->manifest, row, "probe_hits"), "%s: %zu probes hit, not %s",
+          name, hits, vector_cell(&x->manifest, row, "probe_hits"));
+    tally("keys", c->keys + x->probes.count);
+}
+
+static void check_row(const struct vectors *x, size_t row) {
+    const char *name = vector_cell(&x->manifest, row, "file");
+    const struct native_case c = case_of(&x->manifest, row);
+    char path[512] = "native/";
+    strncat(path, name, sizeof path - 8);
+    struct vector_bytes file = vector_file(path);
+    struct bytes bytes = bytes_copy(file.at, file.length);
+    vector_bytes_free(&file);
+    CHECK(bytes.size == vector_number(&x->manifest, row, "bytes"), "%s: %zu bytes", name,
+          bytes.size);
+    for (unsigned portable = 0; portable < 2; portable++) {
+        tamis_open_options open = TAMIS_OPEN_INIT;
+        tamis_filter *f = NULL;
+        open.secret = c.keyed ? native_secret : NULL;
+        open.portable = portable != 0;
+        tamis_status status = tamis_decode(bytes.data, bytes.size, &open, &f);
+        if (CHECK(status == TAMIS_OK, "%s: decode: %s", name, tamis_status_name(status))) {
+            check_filter(name, x, row, &c, f);
+            CHECK(encodes_to(f, &bytes), "%s: encodes to other bytes", name);
+        }
+        tamis_free(f);
+        f = NULL;
+        status = tamis_view(bytes.data, bytes.size, &open, &f);
+        if (CHECK(status == TAMIS_OK, "%s: view: %s", name, tamis_status_name(status))) {
+            check_filter(name, x, row, &c, f);
+        }
+        tamis_free(f);
+        f = NULL;
+        status = native_make(&c, x->keys.keys, x->keys.lengths, portable != 0, &f);
+        if (CHECK(status == TAMIS_OK, "%s: make again: %s", name, tamis_status_name(status))) {
+            struct bytes again = bytes_of(f);
+            CHECK(bytes_equal(&again, &bytes), "%s: made again, byte %zu of %zu differs", name,
+                  bytes_difference(&again, &bytes), bytes.size);
+            bytes_free(&again);
+        }
+        tamis_free(f);
+    }
+    tally("files", 1);
+    bytes_free(&bytes);
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "native_vectors");
+    struct vectors x = {
+        .manifest = vector_table("native/manifest.tsv"),
+        .keys = vector_keys("native/keys.txt"),
+        .probes = vector_keys("native/probes.txt"),
+    };
+    for (size_t row = 0; row < x.manifest.rows; row++) {
+        if (run_wants(vector_cell(&x.manifest, row, "kind"))) check_row(&x, row);
+    }
+    /* Every kind that the library knows has a file. */
+    for (size_t i = 0; variant_at(i) != NULL; i++) {
+        bool seen = false;
+        for (size_t row = 0; row < x.manifest.rows; row++) {
+            const struct native_case c = case_of(&x.manifest, row);
+            seen |=
+                tamis_kind_find(c.kind) == variant_at(i)->kind && c.arity == variant_at(i)->arity;
+        }
+        CHECK(seen, "%s has no vector", variant_at(i)->name);
+    }
+    vector_table_free(&x.manifest);
+    vector_keys_free(&x.keys);
+    vector_keys_free(&x.probes);
+    return run_end();
+}

@@ -1,0 +1,134 @@
+/* space.c - bits per key, header and checksums included, for a million keys
+ *
+ * Prints the table and holds it against the goals.  The kinds are made for a million keys and
+ * hold a million; the planner's figure (tamis_size) must agree with the real one. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../support/filters.h"
+
+#define N 1000000
+
+struct goal {
+    tamis_kind kind;
+    uint32_t arity;
+    double at_1_percent, at_0_1_percent;
+};
+static const struct goal goals[] = {
+    {TAMIS_BLOOM, 0, 9.65, 14.45}, {TAMIS_BLOCK, 0, 10.2, 16.0},   {TAMIS_COUNTING, 0, 38.6, 57.8},
+    {TAMIS_CUCKOO, 0, 9.9, 13.1},  {TAMIS_XOR, 0, 8.8, 12.5},      {TAMIS_FUSE, 3, 8.0, 11.4},
+    {TAMIS_FUSE, 4, 7.65, 10.9},   {TAMIS_RIBBON, 0, 6.85, 10.25},
+};
+
+static double goal_of(const struct variant *v, double rate) {
+    for (size_t i = 0; i < sizeof goals / sizeof *goals; i++) {
+        if (goals[i].kind == v->kind && goals[i].arity == v->arity) {
+            return rate > 0.005 ? goals[i].at_1_percent : goals[i].at_0_1_percent;
+        }
+    }
+    return 0;
+}
+
+static double bits_of(const struct variant *v, double rate, const uint64_t *hashes, size_t n) {
+    tamis_filter *f = variant_build(v, rate, hashes, n);
+    if (f == NULL) return 0;
+    const tamis_facts facts = facts_of(f);
+    const double bits = (double)tamis_encoded_size(f) * 8 / (double)n;
+    CHECK(fabs(facts.bits_per_key - bits) < 0.02 * bits, "%s: says %.3f bits per key, takes %.3f",
+          v->name, facts.bits_per_key, bits);
+    tamis_options o = variant_options(v, n, rate);
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    const tamis_status status = tamis_size(&o, &sizing);
+    CHECK(status == TAMIS_OK, "%s: tamis_size gave %s", v->name, tamis_status_name(status));
+    /* growing ends where its stages end, not where a plan for one stage does. */
+    CHECK((v->caps & TAMIS_CAN_GROW) != 0 || fabs(sizing.bits_per_key - bits) < 0.02 * bits + 0.01,
+          "%s at %g: planned %.3f bits per key, takes %.3f", v->name, rate, sizing.bits_per_key,
+          bits);
+    CHECK(sizing.rate <= rate * 1.000001, "%s: planned rate %g of %g", v->name, sizing.rate, rate);
+    tamis_free(f);
+    tally("filters", 1);
+    return bits;
+}
+
+/* The memory of a build: as tamis_size says, and a builder with a limit keeps to it while it
+ * collects. */
+static void memory_of(const struct variant *v, const uint64_t *hashes, size_t n) {
+    static struct meter meter;
+    const uint64_t limit = (uint64_t)4 << 20;
+    tamis_options o = variant_options(v, n, 0.01);
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    CHECK(tamis_size(&o, &sizing) == TAMIS_OK, "%s: size", v->name);
+    meter_reset(&meter);
+    o.allocator = meter_allocator(&meter);
+    o.capacity = 0;
+    tamis_filter *f = NULL;
+    tamis_builder *b = NULL;
+    CHECK(tamis_build_hash(&o, hashes, n, &f) == TAMIS_OK, "%s: build", v->name);
+    tamis_free(f);
+    const double peak = (double)atomic_load(&meter.peak_bytes);
+    /* Dynamic kinds drop repeats first, which takes a copy of the hashes. */
+    const double copy = (v->caps & TAMIS_IS_STATIC) != 0 ? 0 : 9 * (double)n;
+    CHECK(peak <= 1.2 * (double)sizing.build_bytes + copy + 1e6,
+          "%s: build of %zu takes %.1f MB, planned %.1f", v->name, n, peak / 1e6,
+          (double)sizing.build_bytes / 1e6);
+    meter_reset(&meter);
+    o.memory = limit;
+    o.temporary = run_directory();
+    CHECK(tamis_builder_create(&o, &b) == TAMIS_OK, "%s: builder", v->name);
+    if (b != NULL) {
+        CHECK(tamis_builder_add_hash_batch(b, hashes, n) == TAMIS_OK, "%s: add", v->name);
+        const double collecting = (double)atomic_load(&meter.peak_bytes);
+        const bool direct = (v->caps & TAMIS_CAN_GROW) != 0; /* is its own collection */
+        CHECK(direct || collecting <= 1.1 * (double)limit,
+              "%s: a builder with a limit of %.1f MB took %.1f MB", v->name, (double)limit / 1e6,
+              collecting / 1e6);
+        printf(
+            "space: %-14s building %zu: %.1f MB (planned %.1f), collecting within %.1f MB: %.1f "
+            "MB\n",
+            v->name, n, peak / 1e6, (double)sizing.build_bytes / 1e6, (double)limit / 1e6,
+            collecting / 1e6);
+    }
+    tamis_builder_free(b);
+    CHECK(atomic_load(&meter.live) == 0, "%s: a leak", v->name);
+}
+
+/* Small sets must not waste: a fixed header and a few lines, then what the kind costs. */
+static void small_sets(const struct variant *v, const uint64_t *hashes) {
+    static const size_t sizes[] = {0, 1, 10, 100, 300, 1000, 10000};
+    printf("space: %-14s bytes for", v->name);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        tamis_filter *f = variant_build(v, 0.01, hashes, sizes[s]);
+        if (f == NULL) continue;
+        const double bytes = (double)tamis_encoded_size(f);
+        const double per_key = v->kind == TAMIS_COUNTING ? 60 : 20;
+        printf(" %zu: %.0f", sizes[s], bytes);
+        /* A growing filter of no keys has a first stage that waits for some. */
+        const bool waiting = (v->caps & TAMIS_CAN_GROW) != 0 && sizes[s] == 0;
+        CHECK(waiting || bytes <= 400 + (double)sizes[s] * per_key / 8,
+              "%s: %zu keys take %.0f bytes", v->name, sizes[s], bytes);
+        tamis_free(f);
+    }
+    printf("\n");
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "space");
+    uint64_t *hashes = hashes_make(N, run_seed(), STREAM_MEMBERS);
+    printf("space: bits per key of %d keys     at 1 %%   (goal)    at 0.1 %%   (goal)\n", N);
+    for (size_t i = 0; variant_at(i) != NULL; i++) {
+        const struct variant *v = variant_at(i);
+        const double one = bits_of(v, 0.01, hashes, N), tenth = bits_of(v, 0.001, hashes, N);
+        const double goal_one = goal_of(v, 0.01), goal_tenth = goal_of(v, 0.001);
+        printf("space: %-32s %8.3f %8.2f   %8.3f   %8.2f\n", v->name, one, goal_one, tenth,
+               goal_tenth);
+        if (goal_one != 0) {
+            CHECK(one <= goal_one, "%s takes %.3f bits per key at 1 %%", v->name, one);
+            CHECK(tenth <= goal_tenth, "%s takes %.3f bits per key at 0.1 %%", v->name, tenth);
+        }
+    }
+    for (size_t i = 0; variant_at(i) != NULL; i++) small_sets(variant_at(i), hashes);
+    for (size_t i = 0; variant_at(i) != NULL; i++) memory_of(variant_at(i), hashes, N);
+    free(hashes);
+    return run_end();
+}

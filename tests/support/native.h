@@ -1,0 +1,28 @@
+/* native.h - how the vectors of our own format were made
+ *
+ * A row of vectors/native/manifest.tsv says all that is needed to make a file again: the
+ * generator writes it, the law reads it, and both make the filter with the function here. */
+#ifndef TESTS_SUPPORT_NATIVE_H
+#define TESTS_SUPPORT_NATIVE_H
+
+#include "tamis.h"
+
+struct native_case {
+    const char *kind;
+    uint32_t arity;
+    const char *stage; /* "-": none */
+    const char *how;   /* "build": all keys at once; "add": one by one into `capacity` */
+    uint64_t capacity;
+    size_t keys; /* the first so many of the file of keys */
+    double rate;
+    uint64_t seed;
+    bool keyed; /* with the secret 00 01 .. 0f */
+    bool form;  /* with a key form */
+};
+
+extern const uint8_t native_secret[TAMIS_SECRET_BYTES];
+
+tamis_status native_make(const struct native_case *c, const void *const *keys,
+                         const size_t *lengths, bool portable, tamis_filter **out);
+
+#endif

@@ -1,0 +1,164 @@
+/* test_keys.c - collecting hashes and handing them out in shards: all of them, once each, in
+ * their bucket; the same set in memory, spilled and borrowed */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/filters.h"
+#include "core/bits.h"
+#include "family/keys.h"
+
+static const tamis_allocator standard = {NULL, NULL, NULL};
+
+static int compare(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Mixed, sorted and without repeats: what all shards together must hold. */
+static size_t sorted_set(const uint64_t *hashes, size_t count, uint64_t *out) {
+    size_t distinct = 0;
+    for (size_t i = 0; i < count; i++) out[i] = tamis__mix64(hashes[i]);
+    if (count != 0) qsort(out, count, sizeof *out, compare);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || out[i] != out[i - 1]) out[distinct++] = out[i];
+    }
+    return distinct;
+}
+
+/* Reads all shards; checks each by itself; returns their hashes, sorted, in `out`. */
+static size_t collect(struct tamis__keys *keys, uint64_t *out) {
+    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(keys));
+    size_t total = 0;
+    assert_int_equal(tamis__keys_seal(keys), TAMIS_OK);
+    for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
+        struct tamis__group group;
+        assert_int_equal(tamis__keys_shard(keys, shard, &group), TAMIS_OK);
+        const size_t buckets = (size_t)1 << group.lg_buckets;
+        assert_int_equal(group.start[0], 0);
+        assert_int_equal(group.start[buckets], group.count);
+        for (size_t b = 0; b < buckets; b++) {
+            assert_true(group.start[b] <= group.start[b + 1]);
+            for (size_t i = group.start[b]; i < group.start[b + 1]; i++) {
+                const uint64_t inner = group.hashes[i];
+                const uint64_t top = group.lg_buckets == 0 ? 0 : inner >> (64 - group.lg_buckets);
+                assert_int_equal(top, b);
+                if (lg != 0) assert_int_equal(inner << (64 - lg), 0);
+                out[total++] = lg == 0 ? inner : shard << (64 - lg) | inner >> lg;
+            }
+        }
+        tamis__group_free(&group);
+    }
+    if (total != 0) qsort(out, total, sizeof *out, compare);
+    return total;
+}
+
+enum way { IN_MEMORY, SPILLED, BORROWED, WAYS };
+
+static struct tamis__keys *gather(enum way way, const tamis_allocator *a, const uint64_t *hashes,
+                                  size_t count) {
+    struct tamis__keys *keys = NULL;
+    if (way == BORROWED) {
+        assert_int_equal(tamis__keys_borrow(a, hashes, count, &keys), TAMIS_OK);
+        return keys;
+    }
+    assert_int_equal(tamis__keys_create(a, way == SPILLED ? 65536 : 0, NULL, &keys), TAMIS_OK);
+    for (size_t at = 0, piece; at < count; at += piece) {
+        piece = count - at < 777 ? count - at : 777;
+        assert_int_equal(tamis__keys_add(keys, hashes + at, piece), TAMIS_OK);
+    }
+    return keys;
+}
+
+static void same_set(const uint64_t *hashes, size_t count) {
+    uint64_t *expected = NEED(uint64_t, count), *got = NEED(uint64_t, count);
+    const size_t distinct = sorted_set(hashes, count, expected);
+    for (int way = 0; way < WAYS; way++) {
+        struct meter meter;
+        meter_reset(&meter);
+        const tamis_allocator metered = meter_allocator(&meter);
+        struct tamis__keys *keys = gather((enum way)way, &metered, hashes, count);
+        assert_int_equal(tamis__keys_count(keys), count);
+        assert_int_equal(collect(keys, got), distinct);
+        if (distinct != 0) assert_memory_equal(got, expected, distinct * sizeof *got);
+        tamis__keys_free(keys);
+        assert_int_equal(atomic_load(&meter.live), 0);
+        assert_int_equal(atomic_load(&meter.wrong_size), 0);
+    }
+    free(expected);
+    free(got);
+}
+
+static void test_sets(void **state) {
+    const size_t sizes[] = {0, 1, 2, 3, 10, 100, 1000, 5000, 100000};
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        uint64_t *hashes = hashes_make(sizes[s], sizes[s], STREAM_MEMBERS);
+        same_set(hashes, sizes[s]);
+        for (size_t i = 0; i < sizes[s]; i++) hashes[i] = hashes[i / 2]; /* pairs */
+        same_set(hashes, sizes[s]);
+        for (size_t i = 0; i < sizes[s]; i++) hashes[i] = i; /* counters */
+        same_set(hashes, sizes[s]);
+        for (size_t i = 0; i < sizes[s]; i++) hashes[i] = 42; /* one key */
+        same_set(hashes, sizes[s]);
+        for (size_t i = 0; i < sizes[s]; i++) hashes[i] = tamis__unmix64(i); /* one bucket */
+        same_set(hashes, sizes[s]);
+        free(hashes);
+    }
+}
+
+/* Past TAMIS__SHARD_KEYS there are several shards. */
+static void test_shards(void **state) {
+    const size_t count = (size_t)TAMIS__SHARD_KEYS + 100000;
+    uint64_t *hashes = hashes_make(count, 5, STREAM_MEMBERS);
+    (void)state;
+    for (size_t i = 1; i < count; i += 9) hashes[i] = hashes[i - 1];
+    assert_true(tamis__keys_lg_shards(count) >= 1);
+    same_set(hashes, count);
+    free(hashes);
+}
+
+static void test_lg_shards(void **state) {
+    (void)state;
+    assert_int_equal(tamis__keys_lg_shards(0), 0);
+    assert_int_equal(tamis__keys_lg_shards(1), 0);
+    assert_int_equal(tamis__keys_lg_shards(TAMIS__SHARD_KEYS), 0);
+    unsigned before = 0;
+    for (unsigned lg = 0; lg < 64; lg++) {
+        const unsigned shards = tamis__keys_lg_shards(UINT64_C(1) << lg);
+        assert_true(shards >= before && shards <= TAMIS__SHARDS_LG_MAX);
+        assert_true(shards == TAMIS__SHARDS_LG_MAX ||
+                    (UINT64_C(1) << lg) >> shards <= TAMIS__SHARD_KEYS);
+        before = shards;
+    }
+    assert_int_equal(tamis__keys_lg_shards(UINT64_MAX), TAMIS__SHARDS_LG_MAX);
+}
+
+/* A directory that is not there: adds fail with E_IO once they must spill, not before. */
+static void test_no_place_to_spill(void **state) {
+    struct tamis__keys *keys = NULL;
+    uint64_t *hashes = hashes_make(100000, 5, STREAM_MEMBERS);
+    (void)state;
+    tamis_status status = tamis__keys_create(&standard, 65536, "/nowhere/at/all", &keys);
+    if (status == TAMIS_OK) status = tamis__keys_add(keys, hashes, 100000);
+    if (status == TAMIS_OK) status = tamis__keys_seal(keys);
+    assert_int_equal(status, TAMIS_E_IO);
+    tamis__keys_free(keys);
+    tamis__keys_free(NULL);
+    free(hashes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_lg_shards),
+        cmocka_unit_test(test_no_place_to_spill),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/* test_plan.c - the planner: what it picks for which needs, and that it says why */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tamis.h"
+
+#define ALL_NEEDS 32u
+
+static tamis_status plan(uint32_t needs, double rate, uint64_t bytes, tamis_advice *advice) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    *advice = (tamis_advice)TAMIS_ADVICE_INIT;
+    o.capacity = 1000000;
+    o.rate = rate;
+    o.bytes = bytes;
+    o.needs = needs;
+    return tamis_plan(&o, advice);
+}
+
+/* One sentence: begins with something, ends with a full stop, fits. */
+static void assert_sentence(const char *why) {
+    const size_t length = strlen(why);
+    assert_in_range(length, 20, 254);
+    assert_int_equal(why[length - 1], '.');
+}
+
+static void test_choices(void **state) {
+    const struct {
+        uint32_t needs;
+        tamis_kind choice;
+    } rows[] = {
+        {TAMIS_NEED_REMOVE, TAMIS_CUCKOO},
+        {TAMIS_NEED_REMOVE | TAMIS_NEED_ADD, TAMIS_CUCKOO},
+        {TAMIS_NEED_REMOVE | TAMIS_NEED_MERGE, TAMIS_COUNTING},
+        {TAMIS_NEED_GROW, TAMIS_GROWING},
+        {TAMIS_NEED_GROW | TAMIS_NEED_ADD, TAMIS_GROWING},
+        {TAMIS_NEED_MERGE, TAMIS_BLOCK},
+        {TAMIS_NEED_ADD, TAMIS_BLOCK},
+        {0, TAMIS_BLOCK},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tamis_advice advice;
+        assert_int_equal(plan(rows[i].needs, 0.01, 0, &advice), TAMIS_OK);
+        assert_int_equal(advice.choice, rows[i].choice);
+        assert_sentence(advice.why);
+        assert_non_null(strstr(advice.why, tamis_kind_name(advice.choice)));
+    }
+    tamis_advice advice;
+    assert_int_equal(plan(TAMIS_NEED_STATIC, 0.01, 0, &advice), TAMIS_OK);
+    assert_true((tamis_kind_caps(advice.choice) & TAMIS_IS_STATIC) != 0);
+    assert_int_equal(plan(TAMIS_NEED_STATIC, 0, 1000000, &advice), TAMIS_OK);
+    assert_int_equal(advice.choice, TAMIS_RIBBON);
+}
+
+/* Every combination: the choice can do what is needed, or there is none and it says so. */
+static void test_needs_are_met(void **state) {
+    (void)state;
+    for (uint32_t needs = 0; needs < ALL_NEEDS; needs++) {
+        for (double rate = 0.3; rate > 1e-8; rate /= 10) {
+            tamis_advice advice;
+            const tamis_status status = plan(needs, rate, 0, &advice);
+            assert_sentence(advice.why);
+            if (status != TAMIS_OK) {
+                assert_int_equal(status, TAMIS_E_ARGUMENT);
+                assert_int_equal(advice.choice, TAMIS_AUTO);
+                continue;
+            }
+            const uint32_t caps = tamis_kind_caps(advice.choice);
+            if (needs & TAMIS_NEED_REMOVE) assert_true(caps & TAMIS_CAN_REMOVE);
+            if (needs & TAMIS_NEED_GROW) assert_true(caps & TAMIS_CAN_GROW);
+            if (needs & TAMIS_NEED_MERGE) assert_true(caps & TAMIS_CAN_UNION);
+            if (needs & TAMIS_NEED_ADD) assert_true(caps & TAMIS_CAN_ADD);
+            if (needs & TAMIS_NEED_STATIC) assert_true(caps & TAMIS_IS_STATIC);
+            /* What was picked can also be made. */
+            tamis_options o = TAMIS_OPTIONS_INIT;
+            tamis_sizing sizing = TAMIS_SIZING_INIT;
+            o.kind = advice.choice;
+            o.capacity = 1000000;
+            o.rate = rate;
+            assert_int_equal(tamis_size(&o, &sizing), TAMIS_OK);
+        }
+    }
+}
+
+/* TAMIS_AUTO makes what the planner would pick. */
+static void test_auto(void **state) {
+    const uint64_t hashes[] = {1, 2, 3};
+    const uint32_t dynamic[] = {0, TAMIS_NEED_REMOVE, TAMIS_NEED_GROW, TAMIS_NEED_MERGE};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_advice advice = TAMIS_ADVICE_INIT;
+        tamis_facts facts = TAMIS_FACTS_INIT;
+        tamis_filter *f = NULL;
+        o.capacity = 1000;
+        o.needs = dynamic[i];
+        assert_int_equal(tamis_plan(&o, &advice), TAMIS_OK);
+        assert_int_equal(tamis_create(&o, &f), TAMIS_OK);
+        assert_int_equal(tamis_info(f, &facts), TAMIS_OK);
+        assert_int_equal(facts.kind, advice.choice);
+        assert_true(facts.rate_target == 0.01); /* the default */
+        tamis_free(f);
+    }
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    tamis_filter *f = NULL;
+    o.needs = TAMIS_NEED_STATIC;
+    assert_int_equal(tamis_build_hash(&o, hashes, 3, &f), TAMIS_OK);
+    assert_int_equal(tamis_info(f, &facts), TAMIS_OK);
+    assert_true((tamis_kind_caps(facts.kind) & TAMIS_IS_STATIC) != 0);
+    tamis_free(f);
+    assert_int_equal(tamis_create(&o, &f), TAMIS_E_STATIC);
+    assert_null(f);
+    o.needs = TAMIS_NEED_STATIC | TAMIS_NEED_REMOVE;
+    assert_int_equal(tamis_build_hash(&o, hashes, 3, &f), TAMIS_E_ARGUMENT);
+    assert_null(f);
+}
+
+static void test_bad_rates(void **state) {
+    tamis_advice advice;
+    (void)state;
+    assert_int_equal(plan(0, 1.5, 0, &advice), TAMIS_E_RATE);
+    assert_int_equal(plan(0, -1, 0, &advice), TAMIS_E_RATE);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_needs_are_met),
+        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_bad_rates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
