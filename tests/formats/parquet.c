@@ -1,0 +1,184 @@
+/* parquet.c - split-block filters out of Parquet files, both ways */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/foreign.h"
+
+/* The integers of a file as a column of another type hashes them. */
+static struct vector_keys as_type(struct vector_keys keys, const char *type) {
+    const bool f32 = strcmp(type, "FLOAT") == 0, f64 = strcmp(type, "DOUBLE") == 0;
+    if (!f32 && !f64) return keys;
+    const size_t width = f32 ? 4 : 8;
+    struct vector_keys k = {keys.count, NEED(const void *, keys.count + 1),
+                            NEED(size_t, keys.count + 1), NEED(uint8_t, width * keys.count + 1)};
+    for (size_t i = 0; i < keys.count; i++) {
+        const uint8_t *p = (const uint8_t *)keys.keys[i];
+        const int32_t number = (int32_t)((uint32_t)p[0] | (uint32_t)p[1] << 8 |
+                                         (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24);
+        const float single = (float)number;
+        const double wide = number;
+        uint64_t bits = 0;
+        uint32_t half;
+        memcpy(&half, &single, 4);
+        memcpy(&bits, &wide, 8);
+        if (f32) bits = half;
+        for (size_t j = 0; j < width; j++) k.arena[i * width + j] = (uint8_t)(bits >> (8 * j));
+        k.keys[i] = k.arena + i * width;
+        k.lengths[i] = width;
+    }
+    vector_keys_free(&keys);
+    return k;
+}
+
+static void check_filter(const struct vector_table *t, size_t row, const struct vector_bytes *bytes,
+                         size_t *hostile) {
+    const char *id = vector_cell(t, row, "id"), *type = vector_cell(t, row, "sql_type");
+    struct vector_keys keys = as_type(vector_keys(vector_cell(t, row, "keys")), type);
+    struct vector_keys probes = as_type(vector_keys(vector_cell(t, row, "probes")), type);
+    tamis_filter *f = foreign_open("parquet", bytes, id);
+    if (f != NULL) {
+        foreign_detect("parquet", bytes, true, id);
+        foreign_members(f, &keys, id);
+        foreign_answers(f, &probes, vector_cell(t, row, "answers"), id);
+        foreign_round_trip("parquet", bytes, id);
+        tally("filters", 1);
+    }
+    tamis_free(f);
+    const bool hyparquet = strncmp(vector_cell(t, row, "writer"), "hyparquet", 9) == 0;
+    f = foreign_build(hyparquet ? "parquet:hyparquet" : "parquet", 0,
+                      strtod(vector_cell(t, row, "fpp"), NULL), &keys, id);
+    foreign_recreated(f, bytes, id);
+    if (*hostile > 0) *hostile -= foreign_hostile("parquet", bytes, 1024, id);
+    vector_keys_free(&keys);
+    vector_keys_free(&probes);
+}
+
+/* The file as a whole: its parts, and the answers of all its filters. */
+static void check_file(const struct vector_table *t, size_t row) {
+    const char *id = vector_cell(t, row, "id"), *type = vector_cell(t, row, "sql_type");
+    struct vector_bytes file = vector_file(vector_cell(t, row, "file"));
+    struct vector_keys keys = as_type(vector_keys(vector_cell(t, row, "keys")), type);
+    struct vector_keys probes = as_type(vector_keys(vector_cell(t, row, "probes")), type);
+    const bool filtered = vector_cell(t, row, "bloom_offset")[0] != '-';
+    tamis_container *c = container_open("parquet", &file, id);
+    if (c != NULL) {
+        container_answers(c, vector_cell(t, row, "column"), &keys, &probes,
+                          filtered ? vector_cell(t, row, "answers") : "-", id);
+        tamis_part part = {.struct_size = sizeof part};
+        if (filtered && CHECK(tamis_container_part(c, 0, &part) == TAMIS_OK, "%s: part", id)) {
+            CHECK(part.offset == vector_number(t, row, "bloom_offset") &&
+                      part.bytes == vector_number(t, row, "bloom_length"),
+                  "%s: the filter lies elsewhere", id);
+        }
+    }
+    tamis_container_free(c);
+    container_hostile(&file, file.length / (size_t)run_pick(20, 1500, 20000) + 1, id);
+    vector_keys_free(&keys);
+    vector_keys_free(&probes);
+    vector_bytes_free(&file);
+}
+
+/* Column a is a number, the others are text. */
+static struct vector_keys multi_key(const char *column, const char *value) {
+    const size_t length = column[0] == 'a' ? 4 : strlen(value);
+    struct vector_keys k = {1, NEED(const void *, 1), NEED(size_t, 1), NEED(uint8_t, length + 1)};
+    if (column[0] == 'a') {
+        const uint64_t number = (uint64_t)strtoll(value, NULL, 10);
+        for (size_t i = 0; i < length; i++) k.arena[i] = (uint8_t)(number >> (8 * i));
+    } else {
+        memcpy(k.arena, value, length);
+    }
+    k.keys[0] = k.arena;
+    k.lengths[0] = length;
+    return k;
+}
+
+/* Several row groups and columns, some without filters. */
+static void check_multi(void) {
+    struct vector_table meta = vector_table("parquet/duckdb-multi.meta.tsv");
+    struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
+    tamis_container *c = container_open("parquet", &file, "multi");
+    CHECK(c == NULL || tamis_container_count(c) == meta.rows, "multi: parts");
+    for (size_t i = 0; c != NULL && i < meta.rows; i++) {
+        tamis_part part = {.struct_size = sizeof part};
+        char name[300];
+        snprintf(name, sizeof name, "%s/%s", vector_cell(&meta, i, "row_group"),
+                 vector_cell(&meta, i, "column"));
+        if (tamis_container_part(c, i, &part) != TAMIS_OK) continue;
+        CHECK(strcmp(part.name, name) == 0, "multi: %s is called %s", name, part.name);
+        CHECK(part.bytes == vector_number(&meta, i, "bloom_length") &&
+                  part.offset == vector_number(&meta, i, "bloom_offset"),
+              "multi: %s lies elsewhere", name);
+    }
+    vector_table_free(&meta);
+    struct vector_table probes = vector_table("parquet/duckdb-multi.probes.tsv");
+    for (size_t i = 0; c != NULL && i < probes.rows; i++) {
+        const char *column = vector_cell(&probes, i, "column");
+        const char *value = vector_cell(&probes, i, "value");
+        char name[300];
+        snprintf(name, sizeof name, "%s/%s", vector_cell(&probes, i, "row_group"), column);
+        struct vector_keys key = multi_key(column, value);
+        const bool maybe = tamis_container_contains(c, name, key.keys[0], key.lengths[0]);
+        CHECK(maybe == (vector_number(&probes, i, "may_contain") == 1), "multi: %s %s", name,
+              value);
+        tally("answers of files", 1);
+        vector_keys_free(&key);
+    }
+    vector_table_free(&probes);
+    tamis_container_free(c);
+    vector_bytes_free(&file);
+}
+
+/* A filter that was changed goes back into its file; nothing else there changes. */
+static void check_replace(void) {
+    struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
+    tamis_container *c = container_open("parquet", &file, "multi"), *again = NULL;
+    tamis_filter *f = NULL;
+    char path[4096];
+    tamis_part part = {.struct_size = sizeof part};
+    snprintf(path, sizeof path, "%s/replaced.parquet", run_directory());
+    if (c == NULL) return;
+    CHECK(tamis_container_part(c, 1, &part) == TAMIS_OK, "part");
+    CHECK(tamis_container_filter(c, 1, &f) == TAMIS_OK, "filter");
+    CHECK(!tamis_container_contains(c, part.name, "a new key", 9), "it is there already");
+    CHECK(tamis_add(f, "a new key", 9, NULL) == TAMIS_OK, "add");
+    CHECK(tamis_container_replace(c, 3, f, path, false) == TAMIS_E_UNLIKE, "of another size");
+    CHECK(tamis_container_replace(c, 1, f, path, false) == TAMIS_OK, "replace");
+    CHECK(tamis_container_open(path, NULL, &again) == TAMIS_OK, "open again");
+    if (again != NULL) {
+        CHECK(tamis_container_contains(again, part.name, "a new key", 9), "the key is lost");
+        CHECK(!tamis_container_contains(again, "0/b", "a newer key", 11), "it has every key");
+    }
+    tamis_container_free(again);
+    tamis_free(f);
+    tamis_open_options o = TAMIS_OPEN_INIT;
+    CHECK(tamis_open(path, &o, &f) == TAMIS_E_PART, "one of several filters is opened");
+    o.part = part.name;
+    CHECK(tamis_open(path, &o, &f) == TAMIS_OK && tamis_contains(f, "a new key", 9), "by name");
+    tamis_free(f);
+    tamis_container_free(c);
+    vector_bytes_free(&file);
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "parquet");
+    struct vector_table t = vector_table("parquet/manifest.tsv");
+    size_t hostile = (size_t)run_pick(3, 25, 60);
+    for (size_t i = 0; i < t.rows; i++) {
+        check_file(&t, i);
+        if (vector_cell(&t, i, "bloom_offset")[0] == '-') continue;
+        struct vector_bytes file = vector_file(vector_cell(&t, i, "file"));
+        const size_t offset = (size_t)vector_number(&t, i, "bloom_offset");
+        const size_t length = (size_t)vector_number(&t, i, "bloom_length");
+        if (CHECK(offset <= file.length && length <= file.length - offset, "row %zu", i)) {
+            const struct vector_bytes part = {file.at + offset, length};
+            check_filter(&t, i, &part, &hostile);
+        }
+        vector_bytes_free(&file);
+    }
+    vector_table_free(&t);
+    check_multi();
+    check_replace();
+    return run_end();
+}

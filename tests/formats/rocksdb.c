@@ -1,0 +1,82 @@
+/* rocksdb.c - RocksDB's filter blocks: FastLocalBloom, Ribbon, legacy and odd ones */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/foreign.h"
+
+static void check_row(const struct vector_table *t, size_t row, size_t *hostile) {
+    const char *id = vector_cell(t, row, "id"), *policy = vector_cell(t, row, "policy");
+    struct vector_bytes bytes = vector_file(vector_cell(t, row, "filter"));
+    struct vector_keys keys = vector_keys(vector_cell(t, row, "keys"));
+    struct vector_keys sorted = foreign_sorted(&keys);
+    char format[64];
+    snprintf(format, sizeof format, "rocksdb:bits=%s%s", vector_cell(t, row, "bits_per_key"),
+             strcmp(policy, "ribbon") == 0 ? ",ribbon" : "");
+    foreign_row("rocksdb", false, vector_cell(t, row, "filter"), &keys,
+                vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
+    foreign_recreated(foreign_build(format, 0, 0, &sorted, id), &bytes, id);
+    if (*hostile > 0) *hostile -= foreign_hostile("rocksdb", &bytes, 2048, id);
+    vector_keys_free(&sorted);
+    vector_keys_free(&keys);
+    vector_bytes_free(&bytes);
+}
+
+/* The keys that RocksDB was asked for, by the comment of the table. */
+static const char *const odd_keys[] = {"", "61", "68656c6c6f", "6b657930303031", "7979", "e4b8ad"};
+
+/* The same answers, or an error for a filter that lost its bytes. */
+static void check_odd(void) {
+    struct vector_table t = vector_table("rocksdb/malformed.tsv");
+    for (size_t i = 0; i < t.rows; i++) {
+        const char *hex = vector_cell(&t, i, "filter_hex"), *want = vector_cell(&t, i, "answers");
+        struct vector_bytes bytes = vector_hex(hex);
+        tamis_open_options o = TAMIS_OPEN_INIT;
+        tamis_filter *f = NULL;
+        o.format = "rocksdb";
+        const tamis_status status = tamis_decode(bytes.at, bytes.length, &o, &f);
+        CHECK(status == TAMIS_OK || (bytes.length > 0 && bytes.length <= 5), "'%s': %s", hex,
+              tamis_status_name(status));
+        for (size_t j = 0; status == TAMIS_OK && j < sizeof odd_keys / sizeof *odd_keys; j++) {
+            struct vector_bytes key = vector_hex(odd_keys[j]);
+            CHECK(tamis_contains(f, key.at, key.length) == (want[j] == '1'), "'%s' key '%s'", hex,
+                  odd_keys[j]);
+            vector_bytes_free(&key);
+        }
+        if (status == TAMIS_OK) foreign_round_trip("rocksdb", &bytes, hex);
+        tally(status == TAMIS_OK ? "odd filters" : "stricter", 1);
+        tamis_free(f);
+        vector_bytes_free(&bytes);
+    }
+    vector_table_free(&t);
+}
+
+static void check_tables(void) {
+    struct vector_table t = vector_table("rocksdb/sst_manifest.tsv");
+    for (size_t i = 0; i < t.rows; i++) {
+        const char *id = vector_cell(&t, i, "id");
+        struct vector_bytes bytes = vector_file(vector_cell(&t, i, "sst"));
+        struct vector_keys keys = vector_keys(vector_cell(&t, i, "keys"));
+        struct vector_keys probes = vector_keys(vector_cell(&t, i, "probes"));
+        tamis_container *c = container_open("rocksdb-table", &bytes, id);
+        if (c != NULL)
+            container_answers(c, NULL, &keys, &probes, vector_cell(&t, i, "answers"), id);
+        tamis_container_free(c);
+        container_hostile(&bytes, bytes.length / (size_t)run_pick(20, 2000, 20000) + 1, id);
+        vector_keys_free(&keys);
+        vector_keys_free(&probes);
+        vector_bytes_free(&bytes);
+    }
+    vector_table_free(&t);
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "rocksdb");
+    struct vector_table t = vector_table("rocksdb/manifest.tsv");
+    size_t hostile = (size_t)run_pick(3, 40, 80);
+    for (size_t i = 0; i < t.rows; i++) check_row(&t, i, &hostile);
+    vector_table_free(&t);
+    check_odd();
+    check_tables();
+    return run_end();
+}

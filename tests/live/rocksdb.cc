@@ -1,0 +1,97 @@
+// rocksdb.cc - live with librocksdb: tables written by it, Bloom and Ribbon and the old Bloom
+//
+// The filter of each table is read, answers for its keys, and is made again with the same bytes.
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/options.h>
+#include <rocksdb/sst_file_writer.h>
+#include <rocksdb/table.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tamis.h"
+
+static void need(bool holds, const std::string &what) {
+    if (holds) return;
+    std::fprintf(stderr, "rocksdb: %s\n", what.c_str());
+    std::exit(1);
+}
+
+using Random = std::mt19937_64;
+
+static std::string key(Random &random) {
+    std::string text(random() % 40, '\0');
+    for (char &c : text) c = static_cast<char>(random());
+    return text;
+}
+
+struct Kind {
+    const char *format;
+    int version;
+    bool ribbon;
+};
+
+static void write_table(const std::string &path, const std::set<std::string> &keys, double bits,
+                        const Kind &kind) {
+    rocksdb::BlockBasedTableOptions table;
+    table.format_version = static_cast<uint32_t>(kind.version);
+    table.filter_policy.reset(kind.ribbon ? rocksdb::NewRibbonFilterPolicy(bits, -1)
+                                          : rocksdb::NewBloomFilterPolicy(bits));
+    rocksdb::Options options;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    options.compression = rocksdb::kNoCompression;
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+    need(writer.Open(path).ok(), "open a table");
+    for (const std::string &k : keys) need(writer.Put(k, "v").ok(), "put");
+    need(writer.Finish().ok(), "finish a table");
+}
+
+static void one_table(Random &random, const Kind &kind) {
+    std::set<std::string> keys;
+    const size_t wanted = 1 + random() % (1u << (random() % 15));
+    while (keys.size() < wanted) keys.insert(key(random));
+    const double bits = static_cast<double>(20 + random() % 180) / 10;
+    write_table("table.sst", keys, bits, kind);
+
+    tamis_container *c = nullptr;
+    tamis_status status = tamis_container_open("table.sst", nullptr, &c);
+    need(status == TAMIS_OK, tamis_status_text(status));
+    need(tamis_container_count(c) == 1, "not one filter");
+    std::vector<const void *> pointers;
+    std::vector<size_t> lengths;
+    for (const std::string &k : keys) {
+        need(tamis_container_contains(c, nullptr, k.data(), k.size()), "misses a key");
+        pointers.push_back(k.data());
+        lengths.push_back(k.size());
+    }
+    tamis_filter *theirs = nullptr, *mine = nullptr;
+    need(tamis_container_filter(c, 0, &theirs) == TAMIS_OK, "the filter");
+    char format[64];
+    std::snprintf(format, sizeof format, "%s%.1f", kind.format, bits);
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.format = format;
+    status = tamis_build(&o, pointers.data(), lengths.data(), pointers.size(), &mine);
+    need(status == TAMIS_OK, tamis_status_text(status));
+    std::string a(tamis_encoded_size(theirs), '\0'), b(tamis_encoded_size(mine), '\0');
+    need(tamis_encode(theirs, &a[0], a.size(), nullptr) == TAMIS_OK, "encode");
+    need(tamis_encode(mine, &b[0], b.size(), nullptr) == TAMIS_OK, "encode");
+    need(a == b, std::string("other bytes: ") + format + ", " + std::to_string(keys.size()));
+    tamis_free(mine);
+    tamis_free(theirs);
+    tamis_container_free(c);
+}
+
+int main(int argc, char **argv) {
+    static const Kind kinds[] = {{"rocksdb:bits=", 5, false},
+                                 {"rocksdb:ribbon,bits=", 5, true},
+                                 {"rocksdb:legacy,bits=", 4, false}};
+    const int tables = argc > 1 && std::string(argv[1]) == "--full" ? 1000 : 60;
+    Random random(20250117);
+    for (int i = 0; i < tables; i++) one_table(random, kinds[i % 3]);
+    std::printf("%d tables: every key found, filters made again with the same bytes\n", tables);
+    return 0;
+}
