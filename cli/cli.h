@@ -1,0 +1,79 @@
+/* cli.h - what every part of the command shares: exit codes, the table of commands, errors
+ *
+ * The command stands on include/tamis.h alone.  One file per subcommand (cmd_*.c) parses its
+ * options, opens its filters and hands a job to the pipeline; everything that two of them need
+ * has a file of its own.
+ *
+ *     options   the words of the command line            keys      record -> key bytes -> hash
+ *     numbers   10K, 64Ki, 1%, 1/1000 and back to text   pipeline  blocks through threads, in order
+ *     records   inputs -> blocks of whole records        output    buffered bytes to a descriptor
+ *     filters   opening, saving, what a status means     progress  the line on a terminal
+ *     term      colours and widths                       plot      curves as text and as SVG
+ *     json      objects and arrays                       suggest   "did you mean"
+ *
+ * Errors end the process at once through `die`: a file is only ever replaced by a rename at the
+ * very end, so there is nothing to undo.  Threads of the pipeline do not call it; they hand
+ * their error to the one that waits for them. */
+#ifndef TAMIS_CLI_CLI_H
+#define TAMIS_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tamis.h"
+
+/* As grep's, and one more: part of the contract. */
+enum exit_code {
+    EXIT_DONE = 0,  /* something was selected, or the work is done */
+    EXIT_NONE = 1,  /* nothing selected, a key is missing */
+    EXIT_ERROR = 2, /* nothing was changed */
+    EXIT_OVER = 3   /* done, but the filter is over its capacity */
+};
+
+struct args;
+struct option_spec;
+
+#define COMMAND_GROUPS 4
+
+/* One subcommand: its line in the table of main.c and its --help. */
+struct command {
+    const char *name;
+    const char *summary;                              /* one line, for the list of commands */
+    const char *usage;                                /* what follows the name */
+    const char *about;                                /* a paragraph or two */
+    const struct option_spec *groups[COMMAND_GROUPS]; /* tables of options, NULL at the end */
+    const char *examples;
+    int (*run)(struct args *args);
+};
+
+extern const struct command command_add, command_bench, command_build, command_convert,
+    command_info, command_measure, command_merge, command_plan, command_query, command_remove,
+    command_uniq, command_verify;
+
+/* All of them, in the order in which they are listed; NULL at the end. */
+extern const struct command *const commands[];
+
+#if defined(__GNUC__)
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#else
+#define PRINTF_LIKE(text, first)
+#endif
+
+/* The command that runs: it is named in errors.  Set once by main. */
+void errors_name(const char *command);
+
+/* "tamis: build: " and the sentence on stderr. */
+void warn(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* The same, then exit with EXIT_ERROR. */
+_Noreturn void die(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* One line of talk on stderr, without the name in front. */
+void say(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* Memory or die. */
+void *need(size_t size);
+void *need_more(void *block, size_t size);
+
+#endif

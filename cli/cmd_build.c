@@ -1,0 +1,213 @@
+/* cmd_build.c - tamis build: a filter from all keys of the inputs
+ *
+ * Threads split and hash; the hashes go in input order to a builder, which needs neither their
+ * number nor their order.  With -n and a kind that takes adds, the builder adds as it goes. */
+#include <string.h>
+
+#include "filters.h"
+#include "numbers.h"
+#include "pipeline.h"
+
+static const struct option_spec build_options[] = {
+    {OPT_OUTPUT, 'o', "output", "FILE", "write the filter to FILE; - is standard output"},
+    {OPT_FORCE, 'f', "force", NULL, "replace FILE if it exists"},
+    {OPT_KIND, 'k', "kind", "KIND",
+     "bloom, block, counting, cuckoo, xor, fuse, ribbon or\n"
+     "growing (default: the smallest that can be asked fast)"},
+    {OPT_TO, '\0', "to", "FORMAT", "write another system's format (default: tamis)"},
+    {OPT_RATE, 'p', "rate", "RATE", "false positive rate: 0.01, 1%, 1e-6, 1/1000 (default 1%)"},
+    {OPT_NUMBER, 'n', "capacity", "N", "make room for N distinct keys (default: as many as come)"},
+    {OPT_MEMORY, '\0', "memory", "SIZE", "stay within SIZE by spilling to $TMPDIR"},
+    {OPT_SEED, '\0', "seed", "N", "seed of the hash (default 0: the same keys, the same bytes)"},
+    {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+    OPTIONS_END};
+
+struct build {
+    struct hashing hashing; /* first: the pipeline's work reads it */
+    tamis_builder *builder;
+    tamis_status status;
+};
+
+struct build_request {
+    tamis_options want;
+    struct key_options keys;
+    struct run_options run;
+    const char *output;
+    bool force;
+    struct words inputs;
+};
+
+static void build_parse(struct args *args, struct build_request *r) {
+    for (int id; (id = args_next(args)) != ARG_END;) {
+        switch (id) {
+            case ARG_OPERAND:
+                words_push(&r->inputs, args->value);
+                break;
+            case OPT_OUTPUT:
+                r->output = args->value;
+                break;
+            case OPT_FORCE:
+                r->force = true;
+                break;
+            case OPT_KIND:
+                r->want.kind = kind_of(args->value);
+                break;
+            case OPT_TO:
+                r->want.format = format_of("--to", args->value);
+                break;
+            case OPT_RATE:
+                r->want.rate = rate_of("-p", args->value);
+                break;
+            case OPT_NUMBER:
+                r->want.capacity = number_of("-n", args->value);
+                break;
+            case OPT_MEMORY:
+                r->want.memory = number_of("--memory", args->value);
+                break;
+            case OPT_SEED:
+                r->want.seed = number_of("--seed", args->value);
+                break;
+            default:
+                if (!key_options_take(&r->keys, id, args)) run_options_take(&r->run, id, args);
+        }
+    }
+    if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
+    key_options_check(&r->keys);
+    target_check(r->output, r->force, &r->inputs);
+}
+
+/* What the library is to be told besides. */
+static void build_options_complete(struct build_request *r) {
+    tamis_options *want = &r->want;
+    if (want->format != NULL && want->kind != TAMIS_AUTO) {
+        die("-k and --to contradict each other: a format has its own kind of filter");
+    }
+    if (want->kind == TAMIS_AUTO) want->needs = TAMIS_NEED_STATIC;
+    want->threads = run_options_threads(&r->run);
+    want->secret = key_options_secret(&r->keys);
+    want->form = r->keys.form;
+    if (want->form.flags & TAMIS_KEY_PREHASHED) want->hasher = TAMIS_HASH_NONE;
+}
+
+/* The builder hashes key by key; an empty filter with the same seed hashes in batches. */
+static tamis_filter *build_hasher(const tamis_options *want) {
+    tamis_options like = TAMIS_OPTIONS_INIT;
+    tamis_filter *hasher;
+    like.kind = TAMIS_BLOCK;
+    like.seed = want->seed;
+    like.secret = want->secret;
+    const tamis_status status = tamis_create(&like, &hasher);
+    if (status != TAMIS_OK) die("cannot begin: %s", tamis_status_text(status));
+    return hasher;
+}
+
+static bool build_emit(void *context, struct block *block, uint64_t before) {
+    struct build *b = (struct build *)context;
+    (void)before;
+    b->status = tamis_builder_add_hash_batch(b->builder, block->hashes, block->records);
+    return b->status == TAMIS_OK;
+}
+
+/* For other systems' formats, whose hashes may be longer than ours: everything in turn. */
+static bool build_emit_bytes(void *context, struct block *block, uint64_t before) {
+    struct build *b = (struct build *)context;
+    struct record_error error = {false, 0, ""};
+    struct batch batch;
+    bool good = true;
+    (void)before;
+    batch_start(&batch);
+    for (size_t at = 0; good && batch_next(&batch, block, b->hashing.delimiter, &at);) {
+        good = batch_keys(&batch, &b->hashing.form, &error);
+        if (!good) block_error(block, &error, block->records);
+        b->status = tamis_builder_add_batch(b->builder, batch.keys, batch.lengths, batch.count);
+        good = good && b->status == TAMIS_OK;
+        block->records += batch.count;
+    }
+    batch_free(&batch);
+    return b->status == TAMIS_OK;
+}
+
+static _Noreturn void build_failed(const struct build_request *r, tamis_status status) {
+    const char *kind = tamis_kind_name(r->want.kind);
+    switch (status) {
+        case TAMIS_E_KEY:
+            die("the keys of a %s filter are 64-bit integers: give --as u64 (or i64)",
+                r->want.format);
+        case TAMIS_E_ARGUMENT:
+            if (r->want.format == NULL) break;
+            die("--to %s: it does not take these parameters, or makes no filter of this size",
+                r->want.format);
+        case TAMIS_E_UNSUPPORTED:
+            if (r->want.format == NULL) break;
+            die("--to %s: such a filter cannot be made with these options", r->want.format);
+        case TAMIS_E_FULL:
+            die("more keys than the %s filter has room for: give a larger -n than %s, or none",
+                kind, text_count(r->want.capacity).at);
+        case TAMIS_E_TOO_FINE:
+            die("-p %s is lower than -k %s can reach; see 'tamis plan'",
+                text_exact(r->want.rate).at, kind != NULL ? kind : "auto");
+        case TAMIS_E_IO:
+            die("cannot spill keys to disk; set TMPDIR to a directory with room");
+        default:
+            break;
+    }
+    die("cannot build the filter: %s", tamis_status_text(status));
+}
+
+static tamis_filter *build_run(struct build_request *r, uint64_t *keys) {
+    struct build b = {.hashing = {.form = r->keys.form, .delimiter = r->keys.delimiter}};
+    struct reader reader;
+    reader_open(&reader, &r->inputs, r->keys.delimiter);
+    tamis_status status = tamis_builder_create(&r->want, &b.builder);
+    if (status != TAMIS_OK) build_failed(r, status);
+    tamis_filter *hasher = build_hasher(&r->want);
+    b.hashing.filter = hasher;
+
+    const bool foreign = r->want.format != NULL && strcmp(r->want.format, "tamis") != 0;
+    const struct job job = {foreign ? work_nothing : work_hashes,
+                            foreign ? build_emit_bytes : build_emit, &b, r->want.capacity};
+    progress_start(&r->run, "build", reader.total_bytes, false);
+    pipeline_run(&reader, &job, foreign ? 1 : r->want.threads);
+    if (b.status != TAMIS_OK) build_failed(r, b.status);
+
+    *keys = tamis_builder_count(b.builder);
+    progress_phase("making the filter");
+    tamis_filter *filter;
+    status = tamis_builder_finish(b.builder, &filter);
+    if (status != TAMIS_OK) build_failed(r, status);
+    tamis_builder_free(b.builder);
+    tamis_free(hasher);
+    return filter;
+}
+
+static int build_main(struct args *args) {
+    struct build_request r = {.want = TAMIS_OPTIONS_INIT, .keys = KEY_OPTIONS_INIT};
+    uint64_t keys;
+    build_parse(args, &r);
+    build_options_complete(&r);
+    tamis_filter *filter = build_run(&r, &keys);
+    progress_phase("writing");
+    filter_save(filter, r.output, r.force);
+    progress_end();
+    const tamis_facts facts = filter_facts(filter);
+    if (!r.run.quiet) filter_summary(r.output, &facts, keys);
+    tamis_free(filter);
+    words_free(&r.inputs);
+    return filter_capacity(r.output, &facts);
+}
+
+const struct command command_build = {
+    "build",
+    "make a filter of keys",
+    "-o FILE [-k KIND | --to FORMAT] [-p RATE] [-n N] [KEYS] [INPUT]...",
+    "Makes a filter of all records (lines) of the inputs, or of standard input, and writes it\n"
+    "to FILE.  Any number of keys, in any order, repeats welcome.  Without -k the kind is\n"
+    "chosen for keys that are all known now; 'tamis plan' explains the choice.",
+    {build_options, options_keys, options_running, NULL},
+    "  tamis build -o seen.tamis urls.txt\n"
+    "  tamis build -p 1e-6 -o pw.tamis --hex -t : -F 1 pwned-passwords.txt\n"
+    "  tamis build -k cuckoo -n 10M -o live.tamis < ids     room for 10 million, can remove\n"
+    "  find / -print0 | tamis build -0 -o files.tamis\n"
+    "  tamis build --to guava -n 1M -p 3% -o seen.guava urls.txt      for Java to read\n"
+    "  seq 1000000000 | tamis build --memory 4Gi -o big.tamis",
+    build_main};

@@ -1,0 +1,288 @@
+/* filters.c - opening and saving filters; every failure names the file and what would be right */
+#define _XOPEN_SOURCE 700
+
+#include "filters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "numbers.h"
+#include "output.h"
+#include "suggest.h"
+#include "term.h"
+
+const char *format_of(const char *option, const char *name) {
+    struct suggestion best = {NULL, 0};
+    char hint[80], all[400];
+    size_t used = 0;
+    if (tamis_format_about(name) != NULL) return name;
+    for (size_t i = 0; tamis_format_at(i) != NULL; i++) {
+        suggest(&best, name, tamis_format_at(i));
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used != 0 ? ", " : "",
+                                 tamis_format_at(i));
+        if (used >= sizeof all) used = sizeof all - 1;
+    }
+    suggest_text(&best, "", hint, sizeof hint);
+    if (best.word != NULL) die("%s: unknown format '%s'%s", option, name, hint);
+    die("%s: unknown format '%s': the formats are %s", option, name, all);
+}
+
+tamis_kind kind_of(const char *name) {
+    const tamis_kind kind = tamis_kind_find(name);
+    if (kind != TAMIS_AUTO) return kind;
+    struct suggestion best = {NULL, 0};
+    char hint[80], all[160];
+    size_t used = 0;
+    for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO; k = tamis_kind_next(k)) {
+        suggest(&best, name, tamis_kind_name(k));
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used != 0 ? ", " : "",
+                                 tamis_kind_name(k));
+    }
+    suggest_text(&best, "", hint, sizeof hint);
+    if (best.word != NULL) die("-k: unknown kind '%s'%s", name, hint);
+    die("-k: unknown kind '%s': the kinds are %s", name, all);
+}
+
+/* ---- opening */
+
+/* What the bytes could be, for those formats that nobody can be sure of. */
+static _Noreturn void not_recognised(const char *path) {
+    char names[200] = "";
+    size_t length = 0, used = 0;
+    uint8_t *bytes = (uint8_t *)need(1);
+    FILE *file = fopen(path, "rb");
+    for (size_t got = 1; file != NULL && got != 0; length += got) {
+        bytes = (uint8_t *)need_more(bytes, length + (1 << 20));
+        got = fread(bytes + length, 1, 1 << 20, file);
+    }
+    const char *name;
+    for (size_t i = 0; (name = tamis_format_guess(bytes, length, i)) != NULL; i++) {
+        const int more =
+            snprintf(names + used, sizeof names - used, "%s%s", i != 0 ? ", " : "", name);
+        if (more < 0 || (size_t)more >= sizeof names - used) break;
+        used += (size_t)more;
+    }
+    if (names[0] == '\0') die("'%s' is not a filter of a known format", path);
+    die("'%s' is not a filter that can be told by its content; it could be %s: say which with "
+        "--from",
+        path, names);
+}
+
+static _Noreturn void cannot_open(const struct source *source, tamis_status status, int error) {
+    const char *path = source->path;
+    switch (status) {
+        case TAMIS_E_IO:
+            die("cannot open '%s': %s", path, strerror(error));
+        case TAMIS_E_SECRET:
+            die("'%s' is keyed: give its secret with --key-file FILE", path);
+        case TAMIS_E_WRONG_SECRET:
+            die("'%s' was made with another secret than the one in '%s'", path, source->key_file);
+        case TAMIS_E_FORMAT:
+            if (source->format == NULL) not_recognised(path);
+            die("'%s' is not a filter of the format %s", path, source->format);
+        case TAMIS_E_PART:
+            if (source->part != NULL)
+                die("'%s' has no one filter '%s': see 'tamis info'", path, source->part);
+            die("'%s' holds several filters, or none: say which with --part; 'tamis info' lists "
+                "them",
+                path);
+        case TAMIS_E_NOMEM:
+            die("cannot open '%s': out of memory", path);
+        default:
+            die("cannot read '%s': %s", path, tamis_status_text(status));
+    }
+}
+
+/* A mapped file is read page by page as it is verified: have the system fetch it in one go. */
+static void fetch_ahead(const char *path) {
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
+    close(descriptor);
+}
+
+tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
+    tamis_open_options options = TAMIS_OPEN_INIT;
+    struct stat status;
+    if (stat(source->path, &status) != 0) {
+        die("cannot open '%s': %s", source->path, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) die("'%s' is a directory, not a filter", source->path);
+    options.format = source->format;
+    options.secret = source->secret;
+    options.part = source->part;
+    options.map = mode == OPEN_MAPPED && S_ISREG(status.st_mode);
+    if (options.map) fetch_ahead(source->path);
+    tamis_filter *filter;
+    errno = 0;
+    tamis_status opened = tamis_open(source->path, &options, &filter);
+    if (opened != TAMIS_OK) cannot_open(source, opened, errno);
+    if (options.map) {
+        opened = tamis_verify(filter);
+        if (opened != TAMIS_OK) cannot_open(source, opened, errno);
+    }
+    return filter;
+}
+
+tamis_facts filter_facts(const tamis_filter *filter) {
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    const tamis_status status = tamis_info(filter, &facts);
+    if (status != TAMIS_OK) die("cannot look into the filter: %s", tamis_status_text(status));
+    return facts;
+}
+
+/* ---- saving */
+
+static void directory_check(const char *path) {
+    char *copy = (char *)need(strlen(path) + 2);
+    strcpy(copy, path);
+    char *slash = strrchr(copy, '/');
+    if (slash == NULL) {
+        strcpy(copy, ".");
+    } else {
+        slash[slash == copy ? 1 : 0] = '\0';
+    }
+    if (access(copy, W_OK | X_OK) != 0) {
+        die("cannot write '%s': %s: '%s'", path, strerror(errno), copy);
+    }
+    free(copy);
+}
+
+void target_check(const char *path, bool force, const struct words *inputs) {
+    struct stat status;
+    if (strcmp(path, "-") == 0) {
+        if (term_is(stdout)) {
+            die("a filter is not written to a terminal: redirect standard output, or give -o FILE");
+        }
+        return;
+    }
+    const bool exists = stat(path, &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) die("cannot write '%s': it is a directory", path);
+    if (inputs != NULL && input_same_file(inputs, path) != NULL) {
+        die("-o '%s' is also an input: give another name", path);
+    }
+    if (exists && !S_ISREG(status.st_mode)) {
+        die("cannot replace '%s': it is not a regular file (for a pipe give -o -)", path);
+    }
+    if (exists && !force) die("'%s' exists already: give -f to replace it", path);
+    directory_check(path);
+}
+
+static void save_to_stdout(const tamis_filter *filter) {
+    const uint64_t size = tamis_encoded_size(filter);
+    if (size > SIZE_MAX) die("the filter is too large for standard output: give -o FILE");
+    void *bytes = need((size_t)size);
+    size_t length = 0;
+    const tamis_status status = tamis_encode(filter, bytes, (size_t)size, &length);
+    if (status != TAMIS_OK) die("cannot write the filter: %s", tamis_status_text(status));
+    struct output output;
+    output_open(&output, STDOUT_FILENO);
+    output_bytes(&output, bytes, length);
+    output_close(&output, "standard output");
+    free(bytes);
+    if (output.error != 0) exit(EXIT_ERROR);
+}
+
+/* Through a symbolic link: what it points to is replaced. */
+static const char *real_path(const char *path, char real[PATH_MAX]) {
+    return realpath(path, real) != NULL ? real : path;
+}
+
+void filter_save(const tamis_filter *filter, const char *path, bool force) {
+    if (strcmp(path, "-") == 0) {
+        save_to_stdout(filter);
+        return;
+    }
+    /* A symbolic link is to stay one: replace what it points to. */
+    char real[PATH_MAX];
+    const char *target = real_path(path, real);
+    interrupt_saving(target);
+    errno = 0;
+    const tamis_status status = tamis_save(filter, target, force);
+    const int error = errno;
+    interrupt_saved();
+    if (status == TAMIS_E_EXISTS) die("'%s' exists already: give -f to replace it", path);
+    if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
+    if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
+}
+
+/* The index of the part that the source means: the one of that name, or the only one. */
+static size_t part_index(const tamis_container *container, const struct source *source) {
+    tamis_part part = {.struct_size = sizeof part};
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < tamis_container_count(container); i++) {
+        if (tamis_container_part(container, i, &part) != TAMIS_OK || part.bytes == 0) continue;
+        if (source->part == NULL || strcmp(source->part, part.name) == 0) found = i;
+    }
+    if (found == SIZE_MAX) die("'%s' has no filter '%s'", source->path, source->part);
+    return found;
+}
+
+void filter_save_back(const struct source *source, const tamis_filter *filter) {
+    char real[PATH_MAX];
+    tamis_container *container = container_open(source);
+    if (container == NULL) {
+        filter_save(filter, source->path, true);
+        return;
+    }
+    const char *target = real_path(source->path, real);
+    const size_t index = part_index(container, source);
+    interrupt_saving(target);
+    errno = 0;
+    const tamis_status status = tamis_container_replace(container, index, filter, target, true);
+    const int error = errno;
+    interrupt_saved();
+    if (status == TAMIS_E_UNSUPPORTED) {
+        die("'%s' is a %s, whose filters cannot be changed", source->path,
+            tamis_container_format(container));
+    }
+    if (status == TAMIS_E_IO) die("cannot write '%s': %s", source->path, strerror(error));
+    if (status != TAMIS_OK) die("cannot write '%s': %s", source->path, tamis_status_text(status));
+    tamis_container_free(container);
+}
+
+tamis_container *container_open(const struct source *source) {
+    tamis_open_options options = TAMIS_OPEN_INIT;
+    tamis_container *container;
+    struct stat file;
+    if (stat(source->path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size == 0) return NULL;
+    options.format = source->format;
+    errno = 0;
+    const tamis_status status = tamis_container_open(source->path, &options, &container);
+    if (status == TAMIS_OK) return container;
+    if (status != TAMIS_E_FORMAT) cannot_open(source, status, errno);
+    return NULL;
+}
+
+/* ---- talking about them */
+
+void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
+    const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+    char distinct[80] = "";
+    if (facts->distinct > 0 || keys == 0) {
+        snprintf(distinct, sizeof distinct, " (%s distinct)",
+                 text_estimate(facts->distinct, facts->distinct_error).at);
+    }
+    say("%s: %s, %s %s%s, %s, %.2f bits/key, expected rate %s", name, tamis_kind_name(facts->kind),
+        text_count(keys).at, keys == 1 ? "key" : "keys", distinct,
+        text_bytes(facts->encoded_bytes).at, facts->bits_per_key, text_rate(facts->rate_now).at);
+}
+
+int filter_capacity(const char *path, const tamis_facts *facts) {
+    if (!facts->over_capacity) return EXIT_DONE;
+    const struct text holds = text_estimate(facts->distinct, facts->distinct_error);
+    warn("'%s' is over its capacity of %s keys: it holds %s, and its rate is now %s instead of %s",
+         strcmp(path, "-") == 0 ? "standard output" : path, text_count(facts->capacity).at,
+         holds.at, text_rate(facts->rate_now).at, text_rate(facts->rate_target).at);
+    return EXIT_OVER;
+}
+
+void filter_die(const char *path, tamis_status status) {
+    die("'%s': %s", path, tamis_status_text(status));
+}

@@ -1,0 +1,58 @@
+/* filters.h - filters from files and to files, and what can go wrong with them in words */
+#ifndef TAMIS_CLI_FILTERS_H
+#define TAMIS_CLI_FILTERS_H
+
+#include "keys.h"
+#include "progress.h"
+
+/* Which filter to open: its file and what is needed to read it. */
+struct source {
+    const char *path;
+    const char *format; /* --from; NULL: known by its content */
+    const uint8_t *secret;
+    const char *key_file; /* where the secret came from, for messages */
+    const char *part;     /* --part; NULL: the file holds one filter */
+};
+
+/* For the option --from or --to: the format of that name, with its parameters if it has some
+ * ("leveldb:bits=10").  Dies if there is none. */
+const char *format_of(const char *option, const char *name);
+
+/* For -k: the kind of that name.  Dies if there is none. */
+tamis_kind kind_of(const char *name);
+
+enum open_mode {
+    OPEN_MAPPED, /* read-only, its table compared with its checksums */
+    OPEN_OWNED   /* to be changed */
+};
+
+/* Opens it or dies.  A filter that cannot be verified is never asked. */
+tamis_filter *filter_open(const struct source *source, enum open_mode mode);
+
+tamis_facts filter_facts(const tamis_filter *filter);
+
+/* Dies unless a filter may be written to `path` ("-": standard output): it must not be there
+ * already (but with `force`), not be one of the inputs, and its directory must take files.
+ * Called before the work, so that nothing is done in vain. */
+void target_check(const char *path, bool force, const struct words *inputs);
+
+/* Writes it there, atomically, through symbolic links; dies if that fails. */
+void filter_save(const tamis_filter *filter, const char *path, bool force);
+
+/* Writes a filter that was changed back to where it came from, which may be a part of a file. */
+void filter_save_back(const struct source *source, const tamis_filter *filter);
+
+/* Opens a file that holds several filters; NULL if it is not such a file.  Dies if it is one
+ * that cannot be read. */
+tamis_container *container_open(const struct source *source);
+
+/* One line on stderr: kind, keys, distinct keys, bytes, bits per key, expected rate. */
+void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys);
+
+/* EXIT_OVER and a sentence if the filter is over its capacity, else EXIT_DONE. */
+int filter_capacity(const char *path, const tamis_facts *facts);
+
+/* Dies with the sentence for a status that came from an operation on `path`. */
+_Noreturn void filter_die(const char *path, tamis_status status);
+
+#endif

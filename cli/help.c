@@ -1,0 +1,72 @@
+/* help.c - --help: usage, what it does, options, examples */
+#include <string.h>
+
+#include "options.h"
+#include "term.h"
+
+static void print_option(const struct option_spec *spec, FILE *to) {
+    char left[64];
+    size_t used = 0;
+    if (spec->letter != '\0') {
+        used = (size_t)snprintf(left, sizeof left, "-%c%s", spec->letter,
+                                spec->name != NULL ? ", " : "");
+    } else {
+        used = (size_t)snprintf(left, sizeof left, "    ");
+    }
+    if (spec->name != NULL) {
+        used += (size_t)snprintf(left + used, sizeof left - used, "--%s", spec->name);
+    }
+    if (spec->value != NULL) snprintf(left + used, sizeof left - used, " %s", spec->value);
+
+    fprintf(to, "  %-26s", left);
+    for (const char *line = spec->help; line != NULL;) {
+        const char *end = strchr(line, '\n');
+        fprintf(to, "%.*s\n", (int)(end != NULL ? end - line : (long)strlen(line)), line);
+        line = end != NULL ? end + 1 : NULL;
+        if (line != NULL) fprintf(to, "  %-26s", "");
+    }
+}
+
+static void heading(const char *text, FILE *to) {
+    fprintf(to, "\n%s%s%s\n", term_style(to, STYLE_BOLD), text, term_style(to, STYLE_PLAIN));
+}
+
+void help_print(const struct command *command, FILE *to) {
+    static const char *const titles[] = {"Options", "Keys", "Running"};
+    fprintf(to, "%sUsage:%s tamis %s %s\n\n%s\n", term_style(to, STYLE_BOLD),
+            term_style(to, STYLE_PLAIN), command->name, command->usage, command->about);
+    for (size_t g = 0; g < COMMAND_GROUPS && command->groups[g] != NULL; g++) {
+        const char *title = titles[0];
+        if (command->groups[g] == options_keys) title = titles[1];
+        if (command->groups[g] == options_running) title = titles[2];
+        heading(title, to);
+        for (const struct option_spec *s = command->groups[g]; s->id != OPT_NONE; s++) {
+            print_option(s, to);
+        }
+    }
+    heading("Examples", to);
+    fprintf(to, "%s\n", command->examples);
+}
+
+void help_list(FILE *to) {
+    const char *bold = term_style(to, STYLE_BOLD), *plain = term_style(to, STYLE_PLAIN);
+    fprintf(to,
+            "%stamis%s answers \"have I seen this key?\" from a few bits per key.\n"
+            "\"No\" is certain; \"maybe\" is wrong at a rate that you choose.\n",
+            bold, plain);
+    fprintf(to, "\n%sUsage:%s tamis COMMAND [OPTION]... [FILE]...\n", bold, plain);
+    heading("Commands", to);
+    for (size_t i = 0; commands[i] != NULL; i++) {
+        fprintf(to, "  %s%-9s%s %s\n", bold, commands[i]->name, plain, commands[i]->summary);
+    }
+    heading("Examples", to);
+    fprintf(to,
+            "  tamis build -o seen.tamis urls.txt     make a filter of the lines of a file\n"
+            "  tamis query seen.tamis new.txt         print the lines that may be in it\n"
+            "  tamis query -v seen.tamis new.txt      print those that certainly are not\n"
+            "  cat *.log | tamis uniq > once.log      drop repeated lines without sorting\n");
+    fprintf(
+        to,
+        "\n'tamis COMMAND --help' explains a command; 'tamis --version' tells the version.\n"
+        "Exit: 0 found or done, 1 nothing found, 2 an error, 3 a filter is over its capacity.\n");
+}

@@ -1,0 +1,49 @@
+/* interrupt.c - signals: clean up, then die of them as is due */
+#define _POSIX_C_SOURCE 200809L
+
+#include "interrupt.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define SIGNALS (sizeof signals / sizeof signals[0])
+
+/* The temporary of tamis_save.  Written while `saving` is 0. */
+static char temporary[PATH_MAX + 8];
+static volatile sig_atomic_t saving;
+
+/* Only calls that are allowed in a handler.  SA_RESETHAND has restored the default action, so
+ * that the parent sees which signal it was. */
+static void on_signal(int number) {
+    if (saving) unlink(temporary);
+    if (isatty(STDERR_FILENO) == 1) {
+        const ssize_t ignored = write(STDERR_FILENO, "\r\033[K", 4);
+        (void)ignored;
+    }
+    raise(number);
+}
+
+void interrupt_start(void) {
+    struct sigaction action, old;
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < SIGNALS; i++) {
+        action.sa_handler = on_signal;
+        sigemptyset(&action.sa_mask);
+        action.sa_flags = (int)SA_RESETHAND;
+        /* What the parent had ignored (nohup) stays ignored. */
+        if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
+            sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
+void interrupt_saving(const char *path) {
+    const int length = snprintf(temporary, sizeof temporary, "%s.part", path);
+    saving = length > 0 && (size_t)length < sizeof temporary;
+}
+
+void interrupt_saved(void) { saving = 0; }

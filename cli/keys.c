@@ -1,0 +1,258 @@
+/* keys.c - KEYOPTS: what was given, what the filter stores, and the two together */
+#include "keys.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "numbers.h"
+#include "suggest.h"
+
+static const struct {
+    const char *name;
+    tamis_key_type type;
+} key_types[] = {{"bytes", TAMIS_KEY_BYTES}, {"utf16", TAMIS_KEY_UTF16}, {"i32", TAMIS_KEY_I32},
+                 {"i64", TAMIS_KEY_I64},     {"u64", TAMIS_KEY_U64},     {"f32", TAMIS_KEY_F32},
+                 {"f64", TAMIS_KEY_F64}};
+#define KEY_TYPES (sizeof key_types / sizeof key_types[0])
+
+const char *key_type_name(uint32_t type) { return type < KEY_TYPES ? key_types[type].name : "?"; }
+
+static uint32_t key_type_of(const char *name) {
+    struct suggestion best = {NULL, 0};
+    char hint[80];
+    for (size_t i = 0; i < KEY_TYPES; i++) {
+        if (strcmp(name, key_types[i].name) == 0) return (uint32_t)key_types[i].type;
+        suggest(&best, name, key_types[i].name);
+    }
+    suggest_text(&best, "", hint, sizeof hint);
+    die("--as: unknown type '%s': it must be bytes, utf16, i32, i64, u64, f32 or f64%s", name,
+        hint);
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/* One byte of a delimiter or separator as it is written: itself, or \t \n \r \0 \\ \xHH. */
+static uint8_t take_byte(const char **text) {
+    static const char letters[] = "tnr0\\", bytes[] = "\t\n\r\0\\";
+    const char *at = *text;
+    *text = at + 1;
+    if (at[0] != '\\' || at[1] == '\0') return (uint8_t)at[0];
+    const char *letter = strchr(letters, at[1]);
+    if (letter != NULL) {
+        *text = at + 2;
+        return (uint8_t)bytes[letter - letters];
+    }
+    if (at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
+        *text = at + 4;
+        return (uint8_t)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
+    }
+    return (uint8_t)at[0];
+}
+
+static void take_delimiter(struct key_options *keys, const char *text) {
+    const char *rest = text;
+    if (text[0] == '\0') die("-d: the delimiter is empty; for NUL give -0");
+    keys->delimiter = take_byte(&rest);
+    if (*rest != '\0') die("-d: the delimiter must be one byte, not '%s'", text);
+}
+
+static void take_separator(struct key_options *keys, const char *text) {
+    size_t length = 0;
+    if (text[0] == '\0') die("-t: the separator is empty");
+    for (const char *rest = text; *rest != '\0';) {
+        if (length == TAMIS_SEPARATOR_MAX) {
+            die("-t: the separator has more than %d bytes", TAMIS_SEPARATOR_MAX);
+        }
+        keys->form.separator[length++] = take_byte(&rest);
+    }
+    keys->form.separator_length = (uint8_t)length;
+    keys->has_separator = true;
+}
+
+bool key_options_take(struct key_options *keys, int id, const struct args *args) {
+    switch (id) {
+        case OPT_NUL:
+            keys->delimiter = '\0';
+            return true;
+        case OPT_DELIMITER:
+            take_delimiter(keys, args->value);
+            return true;
+        case OPT_SEPARATOR:
+            take_separator(keys, args->value);
+            return true;
+        case OPT_FIELD:
+            keys->form.field = (uint32_t)number_within("-F", args->value, 1, 1000000000);
+            return true;
+        case OPT_HEX:
+            keys->form.flags |= TAMIS_KEY_HEX;
+            return true;
+        case OPT_PREHASHED:
+            keys->form.flags |= TAMIS_KEY_PREHASHED;
+            return true;
+        case OPT_STRIP_CR:
+            keys->form.flags |= TAMIS_KEY_STRIP_CR;
+            return true;
+        case OPT_FOLD_CASE:
+            keys->form.flags |= TAMIS_KEY_FOLD_CASE;
+            return true;
+        case OPT_AS:
+            keys->form.type = key_type_of(args->value);
+            keys->has_type = true;
+            return true;
+        case OPT_KEY_FILE:
+            keys->key_file = args->value;
+            return true;
+        default:
+            return false;
+    }
+}
+
+/* 32 hexadecimal digits, and white space around them. */
+static void read_secret(struct key_options *keys) {
+    char text[256];
+    FILE *file = fopen(keys->key_file, "rb");
+    if (file == NULL) die("cannot open key file '%s': %s", keys->key_file, strerror(errno));
+    const size_t length = fread(text, 1, sizeof text, file);
+    const bool bad = ferror(file) != 0;
+    fclose(file);
+    if (bad) die("cannot read key file '%s': %s", keys->key_file, strerror(errno));
+    size_t from = 0, to = length;
+    while (from < to && isspace((unsigned char)text[from])) from++;
+    while (to > from && isspace((unsigned char)text[to - 1])) to--;
+    bool right = to - from == 2 * TAMIS_SECRET_BYTES;
+    for (size_t i = 0; right && i < TAMIS_SECRET_BYTES; i++) {
+        const int high = hex_digit(text[from + 2 * i]), low = hex_digit(text[from + 2 * i + 1]);
+        right = high >= 0 && low >= 0;
+        keys->secret[i] = (uint8_t)(high * 16 + low);
+    }
+    if (!right) {
+        die("key file '%s' must hold 32 hexadecimal digits (16 bytes) and nothing else",
+            keys->key_file);
+    }
+}
+
+void key_options_check(struct key_options *keys) {
+    const uint32_t flags = keys->form.flags;
+    if (keys->has_separator && keys->form.field == 0) {
+        die("-t SEP needs -F N, the number of the field");
+    }
+    if (keys->form.field != 0 && !keys->has_separator) {
+        keys->form.separator[0] = '\t';
+        keys->form.separator_length = 1;
+    }
+    if ((flags & TAMIS_KEY_HEX) && (flags & TAMIS_KEY_PREHASHED)) {
+        die("--hex and --prehashed contradict each other: a key is one or the other");
+    }
+    if ((flags & (TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED)) && keys->form.type != TAMIS_KEY_BYTES) {
+        die("%s and --as %s contradict each other", flags & TAMIS_KEY_HEX ? "--hex" : "--prehashed",
+            key_type_name(keys->form.type));
+    }
+    if (keys->key_file != NULL) read_secret(keys);
+}
+
+const uint8_t *key_options_secret(const struct key_options *keys) {
+    return keys->key_file != NULL ? keys->secret : NULL;
+}
+
+/* ---- what the filter stores */
+
+static bool printable(uint8_t byte) { return byte > ' ' && byte < 127 && byte != '\\'; }
+
+static void separator_text(const tamis_key_form *form, char *text, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < form->separator_length && used + 5 < size; i++) {
+        const uint8_t byte = form->separator[i];
+        const char *format = byte == '\t' ? "\\t" : printable(byte) ? "%c" : "\\x%02x";
+        used += (size_t)snprintf(text + used, size - used, format, byte);
+    }
+    text[used] = '\0';
+}
+
+void key_form_text(const tamis_key_form *form, char *text, size_t size) {
+    char separator[4 * TAMIS_SEPARATOR_MAX + 8], field[120] = "", type[32] = "";
+    separator_text(form, separator, sizeof separator);
+    if (form->field != 0) {
+        snprintf(field, sizeof field, " -t %s -F %u", separator, (unsigned)form->field);
+    }
+    if (form->type != TAMIS_KEY_BYTES) {
+        snprintf(type, sizeof type, " --as %s", key_type_name(form->type));
+    }
+    const int length =
+        snprintf(text, size, "%s%s%s%s%s%s", form->flags & TAMIS_KEY_STRIP_CR ? " --strip-cr" : "",
+                 field, form->flags & TAMIS_KEY_FOLD_CASE ? " --fold-case" : "",
+                 form->flags & TAMIS_KEY_HEX ? " --hex" : "",
+                 form->flags & TAMIS_KEY_PREHASHED ? " --prehashed" : "", type);
+    if (length > 0) memmove(text, text + 1, strlen(text));
+}
+
+static void contradiction(const char *path, const tamis_key_form *stored,
+                          const tamis_key_form *given) {
+    char was[256], is[256];
+    key_form_text(stored, was, sizeof was);
+    key_form_text(given, is, sizeof is);
+    die("'%s' was built with %s, and '%s' contradicts that: leave it out", path,
+        was[0] != '\0' ? was : "whole records as keys", is);
+}
+
+static bool same_field(const tamis_key_form *a, const tamis_key_form *b) {
+    return a->field == b->field && a->separator_length == b->separator_length &&
+           memcmp(a->separator, b->separator, a->separator_length) == 0;
+}
+
+/* Other systems' files say nothing of how keys were made, so nothing can contradict them; but
+ * some know only integers, and some more than 64 bits of a key. */
+static void foreign_form_check(const tamis_facts *facts, const tamis_key_form *form,
+                               const char *path) {
+    const bool integers = form->type == TAMIS_KEY_I64 || form->type == TAMIS_KEY_U64 ||
+                          form->type == TAMIS_KEY_F64 || (form->flags & TAMIS_KEY_HEX) != 0;
+    if (facts->key_bytes == 8 && !integers) {
+        die("the keys of '%s' are 64-bit integers: give --as u64 (or i64)", path);
+    }
+    if ((form->flags & TAMIS_KEY_PREHASHED) && !facts->prehashed) {
+        die("'%s' cannot be asked by hashes: give the keys themselves", path);
+    }
+}
+
+tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options *given,
+                              const char *path) {
+    const tamis_key_form *form = &given->form, *stored = &facts->form;
+    const bool foreign = strcmp(facts->format, "tamis") != 0;
+    const uint32_t decoding = TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED;
+    tamis_key_form merged = *stored;
+    merged.flags |= form->flags;
+
+    if (form->field != 0) {
+        /* -F without -t asks for the field and leaves the separator to the filter. */
+        tamis_key_form wanted = *form;
+        if (!given->has_separator && stored->field != 0) {
+            wanted.separator_length = stored->separator_length;
+            memcpy(wanted.separator, stored->separator, sizeof wanted.separator);
+        }
+        if (stored->field != 0 && !same_field(stored, &wanted)) contradiction(path, stored, form);
+        merged.field = wanted.field;
+        merged.separator_length = wanted.separator_length;
+        memcpy(merged.separator, wanted.separator, sizeof merged.separator);
+    }
+    if (given->has_type) {
+        if (stored->type != TAMIS_KEY_BYTES && form->type != stored->type) {
+            contradiction(path, stored, form);
+        }
+        merged.type = form->type;
+    }
+    const bool both_ways = (merged.flags & decoding) == decoding ||
+                           ((merged.flags & decoding) && merged.type != TAMIS_KEY_BYTES);
+    if (both_ways) contradiction(path, stored, form);
+    foreign_form_check(facts, &merged, path);
+    if (!foreign && (form->flags & TAMIS_KEY_FOLD_CASE) && !(stored->flags & TAMIS_KEY_FOLD_CASE)) {
+        die("'%s' was built without --fold-case: with it, keys that have capitals would be missed",
+            path);
+    }
+    return merged;
+}

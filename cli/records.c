@@ -1,0 +1,223 @@
+/* records.c - reading inputs block by block */
+#define _POSIX_C_SOURCE 200809L
+
+#include "records.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- blocks */
+
+void block_free(struct block *block) {
+    free(block->data);
+    free(block->hashes);
+    free(block->starts);
+    free(block->spans);
+    free(block->tally);
+    memset(block, 0, sizeof *block);
+}
+
+static size_t grown(size_t capacity, size_t wanted) {
+    while (capacity < wanted) capacity = capacity < 1024 ? 1024 : 2 * capacity;
+    return capacity;
+}
+
+void block_need_hashes(struct block *block, size_t count) {
+    if (count <= block->hashes_capacity) return;
+    block->hashes_capacity = grown(block->hashes_capacity, count);
+    block->hashes = (uint64_t *)need_more(block->hashes, block->hashes_capacity * sizeof(uint64_t));
+}
+
+void block_need_starts(struct block *block, size_t count) {
+    if (count <= block->starts_capacity) return;
+    block->starts_capacity = grown(block->starts_capacity, count);
+    block->starts = (size_t *)need_more(block->starts, block->starts_capacity * sizeof(size_t));
+}
+
+void block_add_span(struct block *block, struct span span) {
+    if (block->span_count == block->spans_capacity) {
+        block->spans_capacity = grown(block->spans_capacity, block->span_count + 1);
+        block->spans =
+            (struct span *)need_more(block->spans, block->spans_capacity * sizeof(struct span));
+    }
+    block->spans[block->span_count++] = span;
+}
+
+/* ---- inputs */
+
+static bool is_stdin(const char *name) { return strcmp(name, "-") == 0; }
+
+const char *input_name(const struct reader *reader, size_t input) {
+    return is_stdin(reader->names[input]) ? "standard input" : reader->names[input];
+}
+
+/* Is the input a plain file, and this one? */
+static bool is_file(const char *name, const struct stat *target) {
+    struct stat input;
+    const int failed = is_stdin(name) ? fstat(STDIN_FILENO, &input) : stat(name, &input);
+    return failed == 0 && S_ISREG(input.st_mode) && input.st_dev == target->st_dev &&
+           input.st_ino == target->st_ino;
+}
+
+const char *input_same_file(const struct words *inputs, const char *path) {
+    struct stat target;
+    if (stat(path, &target) != 0) return NULL;
+    for (size_t i = 0; i < inputs->count; i++) {
+        if (is_file(inputs->at[i], &target)) return inputs->at[i];
+    }
+    return NULL;
+}
+
+void reader_check_output(const struct reader *reader) {
+    struct stat target;
+    if (fstat(STDOUT_FILENO, &target) != 0) return;
+    for (size_t i = 0; i < reader->count; i++) {
+        if (is_file(reader->names[i], &target)) {
+            die("'%s' is both input and output: write to another file", input_name(reader, i));
+        }
+    }
+}
+
+/* Adds an input's size to the total; unknown sizes make the total unknown. */
+static void look_at(const char *name, uint64_t *total, bool *known) {
+    struct stat status;
+    const bool standard = is_stdin(name);
+    if ((standard ? fstat(STDIN_FILENO, &status) : stat(name, &status)) != 0) {
+        die("cannot open '%s': %s", standard ? "standard input" : name, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        die("'%s' is a directory: give files, or pipe them in", standard ? "standard input" : name);
+    }
+    if (!standard && access(name, R_OK) != 0) die("cannot open '%s': %s", name, strerror(errno));
+    if (S_ISREG(status.st_mode)) {
+        *total += (uint64_t)status.st_size;
+    } else {
+        *known = false;
+    }
+}
+
+void reader_open(struct reader *reader, const struct words *inputs, uint8_t delimiter) {
+    static const char *const standard[] = {"-"};
+    memset(reader, 0, sizeof *reader);
+    reader->names = inputs->count != 0 ? inputs->at : standard;
+    reader->count = inputs->count != 0 ? inputs->count : 1;
+    reader->delimiter = delimiter;
+    reader->descriptor = -1;
+    bool known = true;
+    for (size_t i = 0; i < reader->count; i++) {
+        look_at(reader->names[i], &reader->total_bytes, &known);
+    }
+    if (!known) reader->total_bytes = 0;
+}
+
+void reader_close(struct reader *reader) {
+    if (reader->descriptor > STDIN_FILENO) close(reader->descriptor);
+    free(reader->carry);
+    reader->carry = NULL;
+    reader->descriptor = -1;
+}
+
+/* ---- blocks from inputs */
+
+static bool reader_fail(struct reader *reader, const char *what) {
+    snprintf(reader->error, sizeof reader->error, "cannot %s '%s': %s", what,
+             input_name(reader, reader->current), strerror(errno));
+    return false;
+}
+
+static bool open_current(struct reader *reader) {
+    const char *name = reader->names[reader->current];
+    if (is_stdin(name)) {
+        reader->descriptor = STDIN_FILENO;
+        return true;
+    }
+    reader->descriptor = open(name, O_RDONLY | O_CLOEXEC);
+    if (reader->descriptor < 0) return reader_fail(reader, "open");
+    posix_fadvise(reader->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return true;
+}
+
+static void close_current(struct reader *reader) {
+    if (reader->descriptor != STDIN_FILENO) close(reader->descriptor);
+    reader->descriptor = -1;
+    reader->current++;
+}
+
+static void block_room(struct block *block, size_t wanted) {
+    if (wanted <= block->capacity) return;
+    if (block->capacity == 0) block->capacity = BLOCK_BYTES + BLOCK_BYTES / 4;
+    block->capacity = grown(block->capacity, wanted);
+    block->data = (uint8_t *)need_more(block->data, block->capacity);
+}
+
+/* Keeps the bytes after the last whole record for the next block. */
+static void keep_carry(struct reader *reader, const uint8_t *bytes, size_t length) {
+    if (length > reader->carry_capacity) {
+        reader->carry_capacity = grown(reader->carry_capacity, length);
+        reader->carry = (uint8_t *)need_more(reader->carry, reader->carry_capacity);
+    }
+    if (length != 0) memcpy(reader->carry, bytes, length);
+    reader->carry_length = length;
+}
+
+/* One past the last delimiter in data[from, to), or 0. */
+static size_t last_end(const uint8_t *data, size_t from, size_t to, uint8_t delimiter) {
+    while (to > from) {
+        if (data[to - 1] == delimiter) return to;
+        to--;
+    }
+    return 0;
+}
+
+/* Fills the block from the open input: 1 a block, 0 the input is at its end and had nothing
+ * left, -1 an error. */
+static int fill(struct reader *reader, struct block *block) {
+    size_t used = reader->carry_length;
+    block_room(block, used + BLOCK_BYTES);
+    if (used != 0) memcpy(block->data, reader->carry, used);
+    reader->carry_length = 0;
+    for (;;) {
+        block_room(block, used + BLOCK_BYTES / 2);
+        size_t wanted = block->capacity - used;
+        if (wanted > BLOCK_BYTES) wanted = BLOCK_BYTES;
+        const ssize_t got = read(reader->descriptor, block->data + used, wanted);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            reader_fail(reader, "read");
+            return -1;
+        }
+        if (got == 0) {
+            block->length = used;
+            block->unterminated = true;
+            return used != 0;
+        }
+        const size_t end = last_end(block->data, used, used + (size_t)got, reader->delimiter);
+        used += (size_t)got;
+        if (end != 0) {
+            keep_carry(reader, block->data + end, used - end);
+            block->length = end;
+            block->pause = (size_t)got < wanted;
+            return 1;
+        }
+    }
+}
+
+bool reader_next(struct reader *reader, struct block *block) {
+    while (reader->error[0] == '\0' && reader->current < reader->count) {
+        if (reader->descriptor < 0 && !open_current(reader)) return false;
+        block->input = reader->current;
+        block->unterminated = block->pause = false;
+        const int filled = fill(reader, block);
+        if (filled < 0) return false;
+        if (filled == 0 || block->unterminated) close_current(reader);
+        if (filled > 0) {
+            block->sequence = reader->sequence++;
+            return true;
+        }
+    }
+    return false;
+}

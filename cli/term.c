@@ -1,0 +1,42 @@
+/* term.c - what the terminal can do */
+#define _DEFAULT_SOURCE
+
+#include "term.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+bool term_is(FILE *to) { return isatty(fileno(to)) == 1; }
+
+static bool coloured(FILE *to) {
+    const char *off = getenv("NO_COLOR"), *type = getenv("TERM");
+    if (off != NULL && off[0] != '\0') return false;
+    if (type == NULL || strcmp(type, "dumb") == 0) return false;
+    return term_is(to);
+}
+
+const char *term_style(FILE *to, enum style style) {
+    static const char *const escapes[] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                          "\033[31m", "\033[32m", "\033[33m",
+                                          "\033[34m", "\033[35m", "\033[36m"};
+    return coloured(to) ? escapes[style] : "";
+}
+
+unsigned term_width(FILE *to) {
+    struct winsize size;
+    if (ioctl(fileno(to), TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return 80;
+}
+
+bool term_utf8(void) {
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+        if (value == NULL || value[0] == '\0') continue;
+        return strstr(value, "UTF-8") != NULL || strstr(value, "utf8") != NULL ||
+               strstr(value, "utf-8") != NULL || strstr(value, "UTF8") != NULL;
+    }
+    return false;
+}

@@ -1,0 +1,31 @@
+/* term.h - colours and the width of a terminal; nothing of it in a file or a pipe */
+#ifndef TAMIS_CLI_TERM_H
+#define TAMIS_CLI_TERM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum style {
+    STYLE_PLAIN, /* back to normal */
+    STYLE_BOLD,
+    STYLE_DIM,
+    STYLE_RED,
+    STYLE_GREEN,
+    STYLE_YELLOW,
+    STYLE_BLUE,
+    STYLE_MAGENTA,
+    STYLE_CYAN
+};
+
+/* The escape for a style, or "" if `to` is no terminal, TERM is dumb or NO_COLOR is set. */
+const char *term_style(FILE *to, enum style style);
+
+bool term_is(FILE *to);
+
+/* Columns; 80 if it is not known. */
+unsigned term_width(FILE *to);
+
+/* Does the locale speak UTF-8? */
+bool term_utf8(void);
+
+#endif

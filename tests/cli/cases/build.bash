@@ -1,0 +1,118 @@
+# build: any keys, any kind, and an honest summary
+kinds='bloom block counting cuckoo xor fuse ribbon growing'
+seq 1000 >keys
+seq 2001 3000 >others
+
+check 'needs -o' rc=2 err='-o FILE is missing' -- "$TAMIS" build keys
+check 'a summary line' out='' err='^f.tamis: [a-z]+, 1,000 keys \(.*1,000 distinct\), [0-9.]+ KiB, [0-9.]+ bits/key, expected rate [0-9.]+ %$' -- "$TAMIS" build -o f.tamis keys
+truth 'the summary is one line' test "$(wc -l <"$work/err")" -eq 1
+check 'finds all' out='1000\n' -- "$TAMIS" query -c f.tamis keys
+check '-q: no summary' out='' err='' -- "$TAMIS" build -q -o q.tamis keys
+check 'does not replace' rc=2 err="'f.tamis' exists already: give -f" -- "$TAMIS" build -o f.tamis keys
+check '-f replaces' err='*' -- "$TAMIS" build -f -o f.tamis others
+check 'with the new one' out='1000\n' -- "$TAMIS" query -c f.tamis others
+rm -f f.tamis q.tamis
+
+for kind in $kinds; do
+    check "$kind" err="$kind, 1,000 keys" -- "$TAMIS" build -k $kind -o $kind.tamis keys
+    check "$kind: no false negative" out='1000\n' -- "$TAMIS" query -c $kind.tamis keys
+    check "$kind: few false positives" rc=0 out='*' -- bash -c 'n=$("$TAMIS" query -c '$kind.tamis' others); [ "$n" -lt 40 ]'
+    check "$kind: told by info" out='*' -- bash -c '[ "$("$TAMIS" info --json '$kind.tamis' | grep -c "\"kind\": \"'$kind'\"")" -eq 1 ]'
+    check "$kind: no keys" in='' err='0 keys' -- "$TAMIS" build -k $kind -o none.tamis
+    check "$kind: no keys answers no" rc=1 out='0\n' -- "$TAMIS" query -c none.tamis keys
+    check "$kind: one key" in='k\n' err='1 key' -- "$TAMIS" build -f -k $kind -o one.tamis
+    check "$kind: one key is found" in='k\n' out='k\n' -- "$TAMIS" query one.tamis
+    check "$kind: repeats" err='3,000 keys' -- "$TAMIS" build -f -k $kind -o rep.tamis keys keys keys
+    check "$kind: repeats are found" out='1000\n' -- "$TAMIS" query -c rep.tamis keys
+    check "$kind: rate 1e-4" err='*' -- "$TAMIS" build -f -p 1e-4 -k $kind -o p.tamis keys
+    check "$kind: rate 1e-4 finds all" out='1000\n' -- "$TAMIS" query -c p.tamis keys
+    rm -f none.tamis one.tamis rep.tamis p.tamis
+done
+
+# reproducible
+for kind in $kinds; do
+    build 1.tamis -k $kind keys
+    build 2.tamis -k $kind -j 3 <keys
+    same "$kind: the same bytes again" 1.tamis 2.tamis
+    build 2.tamis -k $kind --seed 1 keys
+    differ "$kind: another seed, other bytes" 1.tamis 2.tamis
+done
+for kind in bloom block xor fuse ribbon; do
+    build 1.tamis -k $kind keys
+    sort -R keys | build 2.tamis -k $kind
+    same "$kind: in any order" 1.tamis 2.tamis
+done
+
+# where keys come from
+check 'standard input' in='a\nb\n' err='2 keys' -- "$TAMIS" build -f -o s.tamis
+check '-' in='a\nb\n' err='2 keys' -- "$TAMIS" build -f -o s.tamis -
+check 'several inputs' err='2,000 keys' -- "$TAMIS" build -f -o s.tamis keys others
+check 'no final newline counts' in='a\nb' err='2 keys' -- "$TAMIS" build -f -o s.tamis
+check 'empty lines are one key' in='\n\n\n' err='3 keys \(.*1 distinct' -- "$TAMIS" build -k fuse -f -o s.tamis
+check 'a missing input' rc=2 err="cannot open 'nope'" -- "$TAMIS" build -f -o new.tamis nope
+check 'a directory' rc=2 err='is a directory' -- "$TAMIS" build -f -o new.tamis .
+truth 'nothing was written' test ! -e new.tamis
+truth 'nor left behind' test ! -e new.tamis.part
+
+# -n and capacity
+check '-n makes room' err='*' -- "$TAMIS" build -f -k block -n 10K -o n.tamis keys
+truth 'capacity is told' test "$("$TAMIS" info --json n.tamis | field capacity)" -eq 10000
+check 'over capacity: 3 and the rate now' rc=3 err="over its capacity of 100 keys: .* instead of 1 %" -- "$TAMIS" build -f -k bloom -n 100 -o n.tamis keys
+check 'the work was done all the same' out='1000\n' -- "$TAMIS" query -c n.tamis keys
+check 'cuckoo is full: 2' rc=2 err='larger -n than 100' -- "$TAMIS" build -k cuckoo -n 100 -o full.tamis keys
+truth 'and no file' test ! -e full.tamis
+check '-n 0' err='*' rc=0 in='' -- "$TAMIS" build -f -k bloom -n 0 -o n.tamis
+
+# -o
+check '-o - to a pipe' out='*' err='standard output: ' -- bash -c '"$TAMIS" build -k bloom -o - keys | cat >o.tamis'
+build p.tamis -k bloom keys
+same '-o - writes the same bytes' o.tamis p.tamis
+check '-o - not to a terminal' rc=2 out='*' err='*' -- script -qec '"$TAMIS" build -o - keys' /dev/null
+check '-o onto an input' rc=2 err="'keys' is also an input" -- "$TAMIS" build -f -o keys keys
+check '-o onto an input by another name' rc=2 err='also an input' -- "$TAMIS" build -f -o ./keys others keys
+ln -s keys link
+check '-o onto an input by a link' rc=2 err='also an input' -- "$TAMIS" build -f -o link keys
+check '-o onto standard input' rc=2 err='also an input' -- bash -c '"$TAMIS" build -f -o keys - <keys'
+truth 'the input is as it was' test "$(wc -l <keys)" -eq 1000
+check '-o onto a directory' rc=2 err='it is a directory' -- "$TAMIS" build -f -o . keys
+check '-o into no directory' rc=2 err="cannot write 'no/f.tamis'" -- "$TAMIS" build -f -o no/f.tamis keys
+check '-o onto a device' rc=2 err='not a regular file' -- "$TAMIS" build -f -o /dev/null keys
+truth 'the device is still there' test -c /dev/null
+mkfifo pipe
+check '-o onto a fifo' rc=2 err='not a regular file' -- "$TAMIS" build -f -o pipe keys
+build l.tamis -k bloom others
+ln -s l.tamis sym.tamis
+build sym.tamis -k bloom keys
+truth 'a symbolic link stays one' test -L sym.tamis
+check 'and what it points to is replaced' out='1000\n' -- "$TAMIS" query -c l.tamis keys
+check 'a name with blanks' err='^a b.tamis: ' -- "$TAMIS" build -o 'a b.tamis' keys
+check 'a name with a dash' err='*' -- "$TAMIS" build -o ./-x.tamis keys
+check 'a name with a dash after --' out='1000\n' -- "$TAMIS" query -c -- -x.tamis keys
+chmod 640 l.tamis
+build l.tamis -k bloom keys
+truth 'permissions stay' test "$(stat -c %a l.tamis)" = 640
+
+# memory
+seq 400000 >many
+build m1.tamis many
+build m2.tamis --memory 1Mi many
+same '--memory gives the same bytes' m1.tamis m2.tamis
+check '--memory that is none' rc=2 err="--memory: 'x'" -- "$TAMIS" build -f --memory x -o m.tamis keys
+check 'a spill directory that is not there' rc=2 err='TMPDIR' -- env TMPDIR=/nonexistent "$TAMIS" build -f --memory 1Mi -o m.tamis many
+
+# kinds and formats
+check 'an unknown kind' rc=2 err="unknown kind 'blom'; did you mean 'bloom'" -- "$TAMIS" build -k blom -o k.tamis keys
+check 'a kind like no other' rc=2 err='the kinds are bloom, block' -- "$TAMIS" build -k zzzzzz -o k.tamis keys
+check '--to tamis' err='*' -- "$TAMIS" build -f --to tamis -o k.tamis keys
+check 'an unknown format' rc=2 err="unknown format 'tammis'; did you mean 'tamis'" -- "$TAMIS" build --to tammis -o k.tamis keys
+check 'a rate that is too low' rc=2 err='lower than -k fuse can reach' -- "$TAMIS" build -f -k fuse -p 1e-30 -o k.tamis keys
+
+# progress: nothing in a file unless it is asked for
+slow='(seq 10; sleep 1.3; seq 10)'
+check 'no progress in a file' err='^k.tamis: fuse, 20 keys' -- bash -c "$slow"' | "$TAMIS" build -f -o k.tamis'
+truth 'one line' test "$(wc -l <"$work/err")" -eq 1
+check '--progress' err='^build  20 records  .*/s  ' -- bash -c "$slow"' | "$TAMIS" build --progress -q -f -o k.tamis'
+check '--no-progress on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" build --no-progress -q -f -o k.tamis' /dev/null
+truth 'nothing was shown' test ! -s "$work/out"
+check 'progress on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" build -f -o k.tamis' /dev/null
+truth 'it was shown' grep -q 'build  20 records' "$work/out"

@@ -1,0 +1,76 @@
+# add and remove
+seq 1000 >keys; seq 1001 2000 >more; seq 5001 5010 >few
+for kind in bloom block counting cuckoo growing; do
+    build f.tamis -k $kind -n 5000 keys
+    check "$kind: add" out='' err='added 1,000 keys' -- "$TAMIS" add f.tamis more
+    check "$kind: finds the old ones" out='1000\n' -- "$TAMIS" query -c f.tamis keys
+    check "$kind: finds the new ones" out='1000\n' -- "$TAMIS" query -c f.tamis more
+    check "$kind: add from standard input" in='x\ny\n' err='added 2 keys, [012] of them new' -- "$TAMIS" add f.tamis
+    check "$kind: add nothing" in='' err='added 0 keys' -- "$TAMIS" add f.tamis
+    check "$kind: verify" err='*' -- "$TAMIS" verify f.tamis keys more
+done
+only 'no temporary is left' f.tamis few keys more
+check '-q' in='z\n' out='' err='' -- "$TAMIS" add -q f.tamis
+
+for kind in xor fuse ribbon; do
+    build s.tamis -k $kind keys
+    cp s.tamis before
+    check "$kind takes no adds" rc=2 err="is a $kind filter: this kind is built from all of its keys" -- "$TAMIS" add s.tamis more
+    check "$kind removes nothing" rc=2 err="is a $kind filter.*cannot be removed" -- "$TAMIS" remove s.tamis keys
+    same "$kind is as it was" s.tamis before
+done
+for kind in bloom block growing; do
+    build s.tamis -k $kind keys
+    cp s.tamis before
+    check "$kind removes nothing" rc=2 err='cannot be removed from it; counting and cuckoo can' -- "$TAMIS" remove s.tamis keys
+    same "$kind is as it was" s.tamis before
+done
+
+# over capacity
+build c.tamis -k bloom -n 1000 keys
+check 'add past the capacity: 3' rc=3 err='over its capacity of 1,000 keys.*its rate is now .* instead of 1 %' -- "$TAMIS" add -q c.tamis more
+check 'the keys are in all the same' out='1000\n' -- "$TAMIS" query -c c.tamis more
+build c.tamis -k cuckoo -n 1000 keys
+cp c.tamis before
+check 'cuckoo is full: 2' rc=2 err="'c.tamis' is full" -- "$TAMIS" add c.tamis more
+same 'and as it was' c.tamis before
+
+# remove
+for kind in counting cuckoo; do
+    build r.tamis -k $kind -n 3000 -p 1e-4 keys
+    cp r.tamis before
+    check "$kind: remove" err='removed 10 keys' -- "$TAMIS" remove r.tamis <(seq 10)
+    check "$kind: they are gone" out='*' rc=0 -- bash -c '[ "$(seq 10 | "$TAMIS" query -c r.tamis)" -le 1 ]'
+    check "$kind: the others are there" out='990\n' -- "$TAMIS" query -c r.tamis <(seq 11 1000)
+    seq 10 | "$TAMIS" add -q r.tamis
+    check "$kind: all are there again" out='1000\n' -- "$TAMIS" query -c r.tamis keys
+    check "$kind: a key that is not there: 1" rc=1 in='11\nnope\n12\n' err="1 keys? (was|were) not in 'r.tamis'; the first is 'standard input', line 2" -- "$TAMIS" remove r.tamis
+    check "$kind: the others were removed" out='*' rc=0 -- bash -c '[ "$(printf "11\n12\n" | "$TAMIS" query -c r.tamis)" -le 1 ]'
+    cp r.tamis before
+    check "$kind: nothing to remove" rc=1 in='nope\n' err='not in' -- "$TAMIS" remove r.tamis
+    same "$kind: then the file is as it was" r.tamis before
+done
+build r.tamis -k counting -n 100 <(printf 'a\na\n')
+check 'two occurrences' in='a\n' -- "$TAMIS" remove -q r.tamis
+
+# bad input changes nothing
+build b.tamis -k counting -n 5000 --hex <(seq 1000 | awk '{printf "%04x\n", $1}')
+cp b.tamis before
+check 'add: bad hex' rc=2 in='aa\nzz\n' err="line 2: 'z' at byte 1" -- "$TAMIS" add b.tamis
+same 'add: as it was' b.tamis before
+check 'remove: bad hex' rc=2 in='0001\nz\n' err='line 2' -- "$TAMIS" remove b.tamis
+same 'remove: as it was' b.tamis before
+check 'add: missing input' rc=2 err="cannot open 'nope'" -- "$TAMIS" add b.tamis nope
+check 'add: missing filter' rc=2 err="cannot open 'nope.tamis': No such file" -- "$TAMIS" add nope.tamis few
+check 'add: filter as input' rc=2 err='also an input' -- "$TAMIS" add b.tamis b.tamis
+check 'add: no filter' rc=2 err='which filter' -- "$TAMIS" add
+check 'remove: no filter' rc=2 err='which filter' -- "$TAMIS" remove
+check 'remove: missing filter' rc=2 -- "$TAMIS" remove nope.tamis few
+same 'as it was' b.tamis before
+ln -s b.tamis link.tamis
+echo abcd | "$TAMIS" add -q link.tamis
+truth 'a link stays a link' test -L link.tamis
+check 'and its target has the key' in='abcd\n' out='abcd\n' -- "$TAMIS" query b.tamis
+build k.tamis -k block -n 100 --key-file <(echo 000102030405060708090a0b0c0d0e0f) few
+check 'add to a keyed filter' rc=2 err='is keyed' -- "$TAMIS" add k.tamis more
+check 'add with the secret' in='q\n' -- "$TAMIS" add -q --key-file <(echo 000102030405060708090a0b0c0d0e0f) k.tamis

@@ -1,0 +1,48 @@
+# formats: other systems' filters through the command
+vectors=${TAMIS_VECTORS:-$here/../vectors}
+keys=$vectors/keys
+
+# made as the system would, byte for byte
+check 'guava' err='guava: bloom' -- "$TAMIS" build --to guava -n 100 -p 0.03 -o small.guava "$keys/small.txt"
+check 'guava is recognised' out='100\n' -- "$TAMIS" query -c small.guava "$keys/small.txt"
+check 'leveldb' -- "$TAMIS" build --to leveldb:bits=10 -o small.leveldb "$keys/small.txt"
+same 'leveldb has the bytes of LevelDB' small.leveldb "$vectors/leveldb/b10-small.bloom"
+check 'integers' -- "$TAMIS" build --to fuse8 --as u64 -o u.fuse8 "$keys/u1000.u64"
+same 'fuse8 has the bytes of xor_singleheader' u.fuse8 "$vectors/fastfilter/fuse8-u1000.ser"
+check 'text is no integer' rc=2 err='64-bit integers: give --as u64' -- "$TAMIS" build --to fuse8 -o x "$keys/small.txt"
+check 'a query by text either' rc=2 err='64-bit integers' -- "$TAMIS" query u.fuse8 "$keys/small.txt"
+check 'integers are found' out='1000\n' -- "$TAMIS" query -c --as u64 u.fuse8 "$keys/u1000.u64"
+check 'an unknown format' rc=2 err="unknown format 'guavo'.*did you mean 'guava'" -- "$TAMIS" build --to guavo -o x "$keys/small.txt"
+check 'an unknown parameter' rc=2 err='does not take these parameters' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
+check '-k with --to' rc=2 err='contradict' -- "$TAMIS" build -k bloom --to guava -o x "$keys/small.txt"
+
+# recognised by content, or named
+check 'a format without a magic number' rc=2 err='could be leveldb: say which with --from' -- "$TAMIS" info small.leveldb
+check '--from' out='100\n' -- "$TAMIS" query -c --from leveldb small.leveldb "$keys/small.txt"
+check 'info tells format and hash' out='*' -- bash -c '"$TAMIS" info --json small.guava | grep -q "\"format\": *\"guava\"" && "$TAMIS" info small.guava | grep -q murmur3-128'
+
+# converted
+check 'kept as tamis' -- "$TAMIS" convert --to tamis -o kept.tamis small.guava
+check 'and back' -- "$TAMIS" convert --to guava -o back.guava kept.tamis
+same 'nothing is lost' small.guava back.guava
+check 'not into a third system' rc=2 err='cannot become leveldb: .*keys are needed' -- "$TAMIS" convert --to leveldb -o x small.guava
+
+# changed
+cp small.guava more.guava
+check 'add' in='a new one\n' -- "$TAMIS" add more.guava
+check 'and it is there' in='a new one\n' out='a new one\n' -- "$TAMIS" query more.guava
+check 'merge' -- "$TAMIS" merge -o both.guava small.guava more.guava
+same 'a union with its superset' both.guava more.guava
+
+# files that hold several filters
+check 'a table is listed' out='*' -- bash -c '"$TAMIS" info "$1" | grep -q "leveldb-table, 1 filter"' - "$vectors/leveldb/db-small.ldb"
+check 'a table is asked' out='100\n' -- "$TAMIS" query -c "$vectors/leveldb/db-small.ldb" "$keys/small.txt"
+check 'a part of it' -- "$TAMIS" convert --to leveldb --part 0 -o part.leveldb "$vectors/leveldb/db-small.ldb"
+check 'has the keys' out='100\n' -- "$TAMIS" query -c --from leveldb part.leveldb "$keys/small.txt"
+cp "$vectors/parquet/duckdb-multi.parquet" multi.parquet
+check 'several filters, one is wanted' rc=2 err='--part' -- "$TAMIS" convert --to tamis -o x multi.parquet
+check 'no such part' rc=2 err="no one filter '9/z'" -- "$TAMIS" convert --to tamis --part 9/z -o x multi.parquet
+check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b multi.parquet
+check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
+check 'there now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b multi.parquet
+check 'tables have checksums' rc=2 err='cannot be changed' in='x\n' -- "$TAMIS" add --part 0 "$vectors/leveldb/db-small.ldb"

@@ -1,0 +1,44 @@
+# help, names, and what the parser understands
+all='plan build add remove query uniq info verify measure merge convert bench'
+check 'no command' rc=2 err='*' -- "$TAMIS"
+check '--help' out='*' err='' -- "$TAMIS" --help
+cp "$work/out" help
+for command in $all; do
+    truth "--help lists $command" grep -q "^  $command " help
+    check "$command --help" out='*' err='' -- "$TAMIS" $command --help
+    cp "$work/out" $command
+    truth "$command --help begins with its usage" grep -q "^Usage: tamis $command " $command
+    truth "$command --help has examples" grep -q "^  .*tamis $command" $command
+    check "$command -h is the same" out='*' -- "$TAMIS" $command -h
+    same "$command -h is the same" "$work/out" $command
+    check "help $command is the same" out='*' -- "$TAMIS" help $command
+    same "help $command is the same" "$work/out" $command
+    same "$command --help as it is recorded" "$work/out" "$here/golden/help-$command.txt"
+    truth "$command --help fits in 100 columns" test "$(awk 'length > 100' $command | wc -l)" -eq 0
+    check "$command: an unknown option" rc=2 err="^tamis: $command: unknown option '--frobnicate'$" -- "$TAMIS" $command --frobnicate
+    check "$command: an unknown letter" rc=2 err="^tamis: $command: unknown option '-Z'$" -- "$TAMIS" $command -Z
+done
+same 'help as it is recorded' help "$here/golden/help.txt"
+check 'help' out='*' -- "$TAMIS" help
+same 'help is --help' "$work/out" help
+check '--version' out='*' -- "$TAMIS" --version
+truth '--version is a version' grep -Eq '^tamis [0-9]+\.[0-9]+\.[0-9]+$' "$work/out"
+check 'an unknown command' rc=2 err="^tamis: unknown command 'biuld'; did you mean 'build'\?$" -- "$TAMIS" biuld
+check 'a command like no other' rc=2 err="^tamis: unknown command 'xyzzy'$" -- "$TAMIS" xyzzy
+check 'help for an unknown command' rc=2 err="did you mean 'query'" -- "$TAMIS" help qurey
+check '--help wins over what is wrong' out='*' -- "$TAMIS" build --help --nonsense
+
+printf 'a\n' | build f.tamis
+check 'did you mean' rc=2 err="unknown option '--invrt'; did you mean '--invert'\?" -- "$TAMIS" query --invrt f.tamis
+check 'did you mean, by its beginning' rc=2 err="did you mean '--line-number'" -- "$TAMIS" query --line f.tamis
+check 'a value that is missing' rc=2 err='option -o needs a value' -- "$TAMIS" build -o
+check 'a long value that is missing' rc=2 err='option --seed needs a value' -- "$TAMIS" build --seed
+check 'a value too many' rc=2 err='option --hex takes no value' -- "$TAMIS" build --hex=1 -o g.tamis
+check '--name=value' in='a\n' err='*' -- "$TAMIS" build --output=g.tamis --rate=0.5
+check '-xVALUE' in='a\n' err='*' -- "$TAMIS" build -fog.tamis -p0.5
+check 'an empty value' rc=2 err='*' in='a\n' -- "$TAMIS" build -f --output=
+check 'the last one counts' in='a\n' err='bloom' -- "$TAMIS" build -f -o g.tamis -k fuse -k bloom
+check '-j 0 is all cores' in='a\n' out='a\n' -- "$TAMIS" query -j 0 f.tamis
+check '-j too many' rc=2 err='-j must be from 0 to 1024' -- "$TAMIS" query -j 5000 f.tamis
+check '-j of nothing' rc=2 err="-j: 'x' is not a number" -- "$TAMIS" query -j x f.tamis
+check '--seed of nothing' rc=2 err="--seed: '-1' is not a number" -- "$TAMIS" build -f -o g.tamis --seed -1

@@ -1,0 +1,73 @@
+# plan and the numbers
+check 'needs -n' rc=2 err='-n N is missing' -- "$TAMIS" plan -p 1%
+check 'not both' rc=2 err='-p and -M contradict' -- "$TAMIS" plan -n 1000 -p 1% -M 1Mi
+check 'no operands' rc=2 err="'x' is not expected" -- "$TAMIS" plan -n 1000 x
+textbook() { # NAME REGEX OPTIONS...
+    local name=$1 regex=$2
+    shift 2
+    truth "$name" bash -c '"$TAMIS" plan "$@" | grep -Eq "'"$regex"'"' - "$@"
+}
+textbook 'the classic formula' '^textbook: m = 9,585,059 bits \(1.14 MiB\), k = 7, p = 1 %' -n 1M -p 1%
+textbook '100 million keys' '\(114 MiB\), k = 7' -n 100M -p 0.01
+textbook 'k at 10 %' 'k = 3,' -n 1000 -p 0.1
+textbook 'ten bits a key' 'k = 7, p = 0.819 %' -n 1000000 -M 1250000
+textbook 'the bound' 'less than 6.64 bits/key' -n 1M -p 1%
+textbook 'how to build it' 'tamis build -k [a-z]+ -p 0.01 .*-o FILE' -n 1M -p 1%
+
+"$TAMIS" plan -n 1M -p 1% --json >p.json
+json 'JSON' p.json
+has 'json' p.json n fpr choice why families kind bits_per_key bytes hashes fpr fpr_at_half fpr_at_double cache_lines remove grow merge
+truth 'json: n' test "$(field n <p.json)" = 1000000
+truth 'json: fpr' test "$(field fpr <p.json)" = 0.01
+truth 'json: all kinds' test "$(grep -c '"kind"' p.json)" -eq 8
+truth 'json: the rate holds' awk -F '[:,]' '/"fpr"/ && $2 > 0.01 { exit 1 }' p.json
+choice() { # NAME KIND OPTIONS...
+    local name=$1 kind=$2 got
+    shift 2
+    got=$("$TAMIS" plan --json "$@" | field choice)
+    verdict "choice: $name" "$([[ $got =~ ^($kind)$ ]] || echo "$got")"
+}
+choice 'static' 'fuse|ribbon|xor' -n 1M -p 1% --need static
+choice 'delete' 'cuckoo|counting' -n 1M -p 1% --need delete
+choice 'grow' growing -n 1M -p 1% --need grow
+choice 'merge' 'block|bloom' -n 1M -p 1% --need merge
+choice 'delete and merge' counting -n 1M -p 1% --need delete --need merge
+check 'needs that no kind has' rc=2 out='*' err='static' -- "$TAMIS" plan -n 1M -p 1% --need static --need delete
+check 'an unknown need' rc=2 err="'delet' is not one of .*did you mean 'delete'" -- "$TAMIS" plan -n 1M --need delet
+check 'n = 0' out='*' -- "$TAMIS" plan -n 0 -p 1%
+check 'n = 1' out='*' -- "$TAMIS" plan -n 1 -p 1%
+truth 'a size' bash -c '"$TAMIS" plan -n 1M -M 2Mi --need static --json | awk -F "[:,]" "/\"bytes\"/ { n++; if (\$2 > 2097152) exit 1 } END { exit n < 7 }"'
+truth 'the command that it prints keeps to the size' bash -c '
+    eval "$("$TAMIS" plan -n 10000 -M 16Ki --need static | sed -n "s/^build it *tamis/\"\$TAMIS\"/p" | sed "s/FILE.tamis KEYS.txt/sized.tamis -q/")" < <(seq 10000)
+    [ "$(stat -c %s sized.tamis)" -le 16384 ]'
+check 'a size for nothing' rc=2 out='*' err='*' -- "$TAMIS" plan -n 1G -M 1Ki --need static
+
+# numbers
+number() { # TEXT VALUE
+    verdict "number $1" "$(got=$("$TAMIS" plan --json -p 1% -n "$1" 2>&1 | field n 2>&1) && [ "$got" = "$2" ] || echo "$got")"
+}
+number 1000 1000; number 10K 10000; number 5M 5000000; number 2G 2000000000; number 64Ki 65536
+number 1Mi 1048576; number 1Gi 1073741824; number 10k 10000; number 1.5M 1500000; number 1e6 1000000
+number 0 0; number 007 7; number 2.5e3 2500; number 0.5K 500
+for bad in '' x 10X -5 1.5 1e-3 10KB nan inf 0x10 18446744073709551616 99999999999999999999999 1,000 '1 0' 1i; do
+    check "no number: '$bad'" rc=2 err="is not a number" -- "$TAMIS" plan -p 1% "-n$bad" -n "$bad"
+done
+rate() { # TEXT VALUE
+    verdict "rate $1" "$(got=$("$TAMIS" plan --json -n 1000 -p "$1" 2>&1 | field fpr 2>&1) && [ "$got" = "$2" ] || echo "$got")"
+}
+rate 0.01 0.01; rate 1% 0.01; rate 1e-6 1e-06; rate 1/1000 0.001; rate 0.1% 0.001; rate .5 0.5; rate 12.5% 0.125
+rate 1/8 0.125; rate 1e-1% 0.001
+for bad in '' 0 1 1.0 100% 2 -0.1 nan x 0% 1/0 1/1 5/2 '1 %' 1%% 0x1p-3; do
+    check "no rate: '$bad'" rc=2 err="is not a rate above 0 and below 1" -- "$TAMIS" plan -n 1000 -p "$bad"
+done
+
+# drawings
+"$TAMIS" plan -n 1M -p 1% --svg p.svg >/dev/null
+if command -v python3 >/dev/null; then
+    truth 'svg is XML' python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("p.svg")'
+fi
+truth 'svg has the bound' grep -q '>bound<' p.svg
+check 'svg that cannot be written' rc=2 out='*' err="cannot write 'no/p.svg'" -- "$TAMIS" plan -n 1M -p 1% --svg no/p.svg
+truth 'no drawing in a pipe' test "$("$TAMIS" plan -n 1M -p 1% | grep -c 'Size against rate')" -eq 0
+truth 'a drawing on a terminal' bash -c 'script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "Size against rate"'
+truth 'in ASCII if the locale is' bash -c 'LC_ALL=C script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | LC_ALL=C grep -c "[^ -~[:cntrl:]]" | grep -qx 0'

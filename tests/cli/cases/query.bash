@@ -1,0 +1,142 @@
+# query: what grep users expect
+printf 'apple\nbanana\ncherry\n' | build f.tamis -p 1e-9
+
+check 'prints members in input order' in='cherry\npear\napple\n' out='cherry\napple\n' err='' -- "$TAMIS" query f.tamis
+check 'repeats are printed again' in='apple\napple\n' out='apple\napple\n' -- "$TAMIS" query f.tamis
+check 'none found' rc=1 in='pear\nplum\n' out='' err='' -- "$TAMIS" query f.tamis
+check 'empty input' rc=1 out='' err='' -- "$TAMIS" query f.tamis
+check '-v' in='cherry\npear\napple\nplum\n' out='pear\nplum\n' -- "$TAMIS" query -v f.tamis
+check '-v none' rc=1 in='cherry\n' out='' -- "$TAMIS" query -v f.tamis
+check '--invert' in='x\n' out='x\n' -- "$TAMIS" query --invert f.tamis
+check '-c' in='cherry\npear\napple\n' out='2\n' -- "$TAMIS" query -c f.tamis
+check '-c of none' rc=1 in='pear\n' out='0\n' -- "$TAMIS" query -c f.tamis
+check '-c -v' in='cherry\npear\napple\n' out='1\n' -- "$TAMIS" query -c -v f.tamis
+check '-cv' in='cherry\npear\napple\n' out='1\n' -- "$TAMIS" query -cv f.tamis
+check '-c of empty input' rc=1 out='0\n' -- "$TAMIS" query -c f.tamis
+check '-q found' in='pear\napple\n' out='' err='' -- "$TAMIS" query -q f.tamis
+check '-q not found' rc=1 in='pear\n' out='' err='' -- "$TAMIS" query -q f.tamis
+check '-qc prints nothing' in='apple\n' out='' -- "$TAMIS" query -qc f.tamis
+check '-qv' in='apple\npear\n' out='' -- "$TAMIS" query -qv f.tamis
+check '-qv none' rc=1 in='apple\n' out='' -- "$TAMIS" query -qv f.tamis
+check '-n' in='pear\napple\nplum\ncherry\n' out='2:apple\n4:cherry\n' -- "$TAMIS" query -n f.tamis
+check '-n -v' in='pear\napple\nplum\n' out='1:pear\n3:plum\n' -- "$TAMIS" query -nv f.tamis
+check '-l' in='pear\napple\n' out='f.tamis:apple\n' -- "$TAMIS" query -l f.tamis
+check '-l -n' in='pear\napple\n' out='f.tamis:2:apple\n' -- "$TAMIS" query -ln f.tamis
+check '-l and -v contradict' rc=2 err='-l and -v' -- "$TAMIS" query -lv f.tamis
+check '-l -c counts for each filter' in='apple\n' out='f.tamis:1\n' -- "$TAMIS" query -lc f.tamis
+
+# options may stand anywhere
+printf 'pear\napple\n' >in
+check 'options after operands' out='2:apple\n' -- "$TAMIS" query f.tamis in -n
+check 'options between operands' out='1\n' -- "$TAMIS" query f.tamis -c in
+check 'long options' out='1\n' -- "$TAMIS" query f.tamis --count in
+check 'after -- only operands' rc=2 -- "$TAMIS" query -c -- f.tamis in -n
+
+# inputs
+printf 'cherry\nfig\n' >in2
+check 'several inputs' out='apple\ncherry\n' -- "$TAMIS" query f.tamis in in2
+check 'numbers start anew in each input' out='2:apple\n1:cherry\n' -- "$TAMIS" query -n f.tamis in in2
+check '- is standard input' in='banana\n' out='banana\n' -- "$TAMIS" query f.tamis -
+check '- among others' in='banana\n' out='apple\nbanana\ncherry\n' -- "$TAMIS" query f.tamis in - in2
+: >empty
+check 'empty input among others' out='apple\ncherry\n' -- "$TAMIS" query f.tamis empty in empty in2 empty
+check 'a missing input' rc=2 err="cannot open 'nope': No such file" -- "$TAMIS" query f.tamis nope
+check 'a missing input before anything is printed' rc=2 out='' -- "$TAMIS" query f.tamis in nope
+mkdir dir
+check 'a directory as input' rc=2 err="'dir' is a directory" -- "$TAMIS" query f.tamis dir
+check 'a directory as standard input' rc=2 err='directory' -- bash -c '"$TAMIS" query f.tamis < dir'
+check 'a directory as filter' rc=2 err="'dir' is a directory, not a filter" -- "$TAMIS" query dir in
+check 'no filter at all' rc=2 err='which filter' -- "$TAMIS" query
+
+# records
+check 'no final newline' in='pear\napple' out='apple' -- "$TAMIS" query f.tamis
+check 'no final newline, not selected' in='apple\npear' out='apple\n' -- "$TAMIS" query f.tamis
+printf 'apple' >end1; printf 'banana' >end2
+check 'inputs without final newline do not run together' out='apple\nbanana' -- "$TAMIS" query f.tamis end1 end2
+check 'the same with numbers' out='1:apple\n1:banana' -- "$TAMIS" query -n f.tamis end1 end2
+check 'carriage returns are bytes' rc=1 in='apple\r\n' out='' -- "$TAMIS" query f.tamis
+check 'blanks are bytes' rc=1 in=' apple\napple \n' out='' -- "$TAMIS" query f.tamis
+check 'an empty record is a key' rc=1 in='\n\n' out='' -- "$TAMIS" query f.tamis
+printf '\nx\n' | build e.tamis
+check 'an empty record can be a member' in='a\n\nb\n' out='\n' -- "$TAMIS" query e.tamis
+check 'NUL-terminated records' in='pear\0apple\0' out='apple\0' -- "$TAMIS" query -0 f.tamis
+check '--null' in='pear\0apple\0' out='apple\0' -- "$TAMIS" query --null f.tamis
+check 'a newline inside of a NUL-terminated record' rc=1 in='apple\nx\0' out='' -- "$TAMIS" query -0 f.tamis
+check '-d' in='pear;apple;fig' out='apple;' -- "$TAMIS" query -d ';' f.tamis
+check '-d with an escape' in='pear\tapple\t' out='apple\t' -- "$TAMIS" query -d '\t' f.tamis
+check '-d attached' in='pear,apple,' out='apple,' -- "$TAMIS" query -d, f.tamis
+check '-d in hexadecimal' in='pear|apple|' out='apple|' -- "$TAMIS" query -d '\x7c' f.tamis
+check '-d of two bytes' rc=2 err='one byte' -- "$TAMIS" query -d ab f.tamis
+check '-d of nothing' rc=2 err='empty' -- "$TAMIS" query -d '' f.tamis
+printf 'a\0b\nc\xff\xfe\n' >bin
+build b.tamis bin
+check 'NUL and non-UTF-8 bytes in lines' in='a\0b\na\nc\xff\xfe\nc\n' out='a\0b\nc\xff\xfe\n' -- "$TAMIS" query b.tamis
+
+# several filters
+printf 'fig\ngrape\napple\n' | build g.tamis -p 1e-9
+check '--also' in='apple\nfig\nplum\n' out='apple\nfig\n' -- "$TAMIS" query --also g.tamis f.tamis
+check '--also after' in='apple\nfig\nplum\n' out='apple\nfig\n' -- "$TAMIS" query f.tamis --also g.tamis
+check '--also -v' in='apple\nfig\nplum\n' out='plum\n' -- "$TAMIS" query -v f.tamis --also g.tamis
+check '--also -c' in='apple\nfig\nplum\n' out='2\n' -- "$TAMIS" query -c f.tamis --also g.tamis
+check '-l names the first that has it' in='grape\napple\nplum\n' out='g.tamis:grape\nf.tamis:apple\n' -- "$TAMIS" query -l f.tamis --also g.tamis
+check '-l -c for several' in='grape\napple\nfig\n' out='f.tamis:1\ng.tamis:2\n' -- "$TAMIS" query -lc f.tamis --also g.tamis
+check '--also twice' in='y\nfig\n\n' out='fig\n\n' -- "$TAMIS" query f.tamis --also=g.tamis --also e.tamis
+check '--also missing' rc=2 err="cannot open 'nope.tamis'" -- "$TAMIS" query f.tamis --also nope.tamis
+printf '66696767\n6b\n' | build h.tamis --hex
+check '--also with another form of key' in='66696767\napple\n' rc=2 out='66696767\n' err='line 2.*hexadecimal' -- "$TAMIS" query f.tamis --also h.tamis
+printf 'fig\nkiwi\n' | build s.tamis --seed 99
+check '--also with another seed' in='kiwi\napple\nplum\n' out='s.tamis:kiwi\nf.tamis:apple\n' -- "$TAMIS" query -l f.tamis --also s.tamis
+
+# large inputs: threads, order, many blocks
+seq 300000 | awk '{print "key-" $1 "-of-a-longer-line-so-that-there-are-many-blocks-" $1 % 7}' >all
+awk 'NR % 3 == 0' all >third
+build t.tamis -p 1e-9 third
+"$TAMIS" query t.tamis all >got
+same 'large input, all threads' third got
+"$TAMIS" query -j1 t.tamis all >got
+same 'large input, one thread' third got
+"$TAMIS" query -j7 t.tamis all >got
+same 'large input, seven threads' third got
+cat all | "$TAMIS" query -j3 t.tamis >got
+same 'large input from a pipe' third got
+"$TAMIS" query -v t.tamis all >got
+awk 'NR % 3 != 0' all >others
+same 'large input, inverted' others got
+"$TAMIS" query -n t.tamis all >got
+awk 'NR % 3 == 0 {print NR ":" $0}' all >want
+same 'large input, numbered' want got
+check 'large input, counted' out='100000\n' -- "$TAMIS" query -c t.tamis all
+check 'large input, counted twice' out='200000\n' -- "$TAMIS" query -c t.tamis all all
+(cat all; cat all) >both
+check 'large input, -q' out='' -- "$TAMIS" query -q t.tamis both
+tr '\n' '\0' <all >all0; tr '\n' '\0' <third >third0
+"$TAMIS" query -0 t.tamis all0 >got
+same 'large input, NUL' third0 got
+
+# records of any length
+head -c 10000000 /dev/zero | tr '\0' x >huge; echo >>huge
+(echo small; cat huge; echo tail) >mixed
+build huge.tamis mixed
+"$TAMIS" query huge.tamis mixed >got
+same 'a record of 10 MB' mixed got
+(cat huge; printf 'small') >mixed2
+"$TAMIS" query huge.tamis mixed2 >got
+same 'a record of 10 MB, no final newline' mixed2 got
+cat mixed | "$TAMIS" query huge.tamis >got
+same 'a record of 10 MB through a pipe' mixed got
+tr -d '\n' <huge >huge1
+"$TAMIS" query huge.tamis huge1 >got
+same 'one record of 10 MB and nothing else' huge1 got
+
+# a pipe that ends early is no error
+check 'EPIPE is quiet' out='key-3-of-a-longer-line-so-that-there-are-many-blocks-3\n' err='' -- bash -c '"$TAMIS" query t.tamis all | head -1; exit ${PIPESTATUS[0]}'
+check 'a full disk is told' rc=2 err='No space left' -- bash -c '"$TAMIS" query t.tamis all >/dev/full'
+check 'output comes as the input does' out='apple\n' -- timeout 5 bash -c '
+    mkfifo p; "$TAMIS" query f.tamis <p >o & exec 3>p; echo apple >&3
+    for i in 1 2 3 4 5 6 7 8 9 10; do [ -s o ] && break; sleep 0.2; done; cat o; exec 3>&-; wait'
+cp in loop
+check 'the input is not the output' rc=2 err="'loop' is both input and output" -- bash -c '"$TAMIS" query f.tamis loop >>loop'
+check 'the output as standard input' rc=2 err='both input and output' -- bash -c '"$TAMIS" query f.tamis <loop >>loop'
+check 'counting may append to its input' out='' -- bash -c '"$TAMIS" query -c f.tamis loop >>loop'
+check 'no standard input at all' rc=2 err='standard input' -- bash -c '"$TAMIS" query f.tamis <&-'
+check 'no standard output at all' rc=2 err='standard output' -- bash -c '"$TAMIS" query f.tamis in >&-'

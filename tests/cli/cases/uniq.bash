@@ -1,0 +1,74 @@
+# uniq: first occurrences, without sorting
+check 'prints first occurrences' in='b\na\nb\nc\na\n' out='b\na\nc\n' -- "$TAMIS" uniq
+check 'a summary' in='b\na\nb\n' out='b\na\n' err='^uniq: 3 records, 2 new, 1 seen before; rate 1.00e-06: at most 2e-06 new records expected' -- "$TAMIS" uniq
+check '-q' in='b\nb\n' out='b\n' err='' -- "$TAMIS" uniq -q
+check 'the rate is told' in='b\n' out='b\n' err='rate 0.1 %' -- "$TAMIS" uniq -p 0.1%
+check 'empty input' out='' err='0 records' -- "$TAMIS" uniq
+check 'empty lines' in='\n\na\n\n' out='\na\n' -- "$TAMIS" uniq
+check 'no final newline' in='a\nb' out='a\nb' -- "$TAMIS" uniq
+check 'no final newline, repeated' in='a\nb\na' out='a\nb\n' -- "$TAMIS" uniq
+printf 'a' >end1; printf 'b\na' >end2; printf 'c' >end3
+check 'inputs do not run together' out='a\nb\nc' -- "$TAMIS" uniq end1 end2 end3
+check '-c' in='b\na\nb\nc\na\n' out='3\n' -- "$TAMIS" uniq -c
+check '-c of nothing' out='0\n' -- "$TAMIS" uniq -c
+check '--repeated' in='b\na\nb\nc\na\nb\n' out='b\na\n' -- "$TAMIS" uniq --repeated
+check '--repeated of none' in='a\nb\n' out='' -- "$TAMIS" uniq --repeated
+check '--repeated -c' in='b\na\nb\nc\na\nb\n' out='2\n' -- "$TAMIS" uniq --repeated -c
+check '-0' in='a\0b\0a\0' out='a\0b\0' -- "$TAMIS" uniq -0
+check 'by a field' in='1,a\n2,b\n3,a\n' out='1,a\n2,b\n' -- "$TAMIS" uniq -t , -F 2
+check '--fold-case prints as it came' in='Ab\naB\nc\n' out='Ab\nc\n' -- "$TAMIS" uniq --fold-case
+check '--strip-cr' in='a\r\na\n' out='a\r\n' -- "$TAMIS" uniq --strip-cr
+check '--hex' in='aB\nAb\n' out='aB\n' -- "$TAMIS" uniq --hex
+check 'binary' in='\xff\0\n\xff\n\xff\0\n' out='\xff\0\n\xff\n' -- "$TAMIS" uniq
+check 'bad hex' rc=2 in='aa\nxx\n' out='aa\n' err='line 2' -- "$TAMIS" uniq --hex
+check 'a bad rate' rc=2 err='-p' -- "$TAMIS" uniq -p 2
+check 'a missing input' rc=2 err="cannot open 'nope'" -- "$TAMIS" uniq nope
+
+# large: exact at 1e-9, in any number of threads
+seq 300000 | awk '{print "a somewhat longer line with the number " ($1 * 7919) % 200003}' >lines
+awk '!s[$0]++' lines >want
+for j in 1 2 5; do
+    "$TAMIS" uniq -q -j$j -p 1e-9 lines >got
+    same "large, $j threads" want got
+done
+cat lines | "$TAMIS" uniq -q -p 1e-9 >got
+same 'large, from a pipe' want got
+"$TAMIS" uniq -q -p 1e-9 <lines >got
+same 'large, from a redirected file' want got
+awk 's[$0]++ == 1' lines >want
+"$TAMIS" uniq -q --repeated -p 1e-9 lines >got
+same 'large, repeated' want got
+awk '!s[$0]++' lines lines >want
+"$TAMIS" uniq -q -p 1e-9 lines lines >got
+same 'the same input twice' want got
+
+# --save
+check 'save: the first run' in='a\nb\n' out='a\nb\n' -- "$TAMIS" uniq --save s.tamis
+check 'save: the second' in='b\nc\n' out='c\n' -- "$TAMIS" uniq --save s.tamis
+check 'save: the third' in='a\nb\nc\n' out='' err='0 new, 3 seen before' -- "$TAMIS" uniq --save s.tamis
+check 'save: it is a filter' in='a\nx\n' out='a\n' -- "$TAMIS" query s.tamis
+truth 'save: a growing one' test "$("$TAMIS" info --json s.tamis | field kind)" = growing
+truth 'save: with the rate of uniq' test "$("$TAMIS" info --json s.tamis | field fpr_target)" = 1e-06
+only 'save: no temporary' end1 end2 end3 got lines s.tamis want
+check 'save: the same rate again' in='d\n' out='d\n' -- "$TAMIS" uniq -p 1e-6 --save s.tamis
+cp s.tamis before
+check 'save: another rate' rc=2 in='x\n' out='' err="made with -p 1e-06, and -p 0.01 contradicts" -- "$TAMIS" uniq -p 1% --save s.tamis
+check 'save: another seed' rc=2 in='x\n' err='--seed 0, and --seed 5 contradicts' -- "$TAMIS" uniq --seed 5 --save s.tamis
+check 'save: another form' rc=2 in='x\n' err='without --fold-case' -- "$TAMIS" uniq --fold-case --save s.tamis
+check 'save: bad input' rc=2 in='0\n' err='*' out='*' -- "$TAMIS" uniq --hex --save s.tamis
+same 'save: as it was' s.tamis before
+check 'save: the form is kept' in='Q\n' out='Q\n' -- "$TAMIS" uniq --fold-case --save t.tamis
+check 'save: and applied' in='q\n' out='' -- "$TAMIS" uniq --save t.tamis
+check 'save: not a filter' rc=2 err='not a filter' -- "$TAMIS" uniq --save lines </dev/null
+build st.tamis -k fuse lines
+check 'save: a static one' rc=2 err='takes no more keys' -- "$TAMIS" uniq --save st.tamis
+check 'save: onto an input' rc=2 err='also an input' -- "$TAMIS" uniq --save end1 end1
+check 'save: no directory' rc=2 err="cannot write 'no/x'" -- "$TAMIS" uniq --save no/x
+cp s.tamis before
+"$TAMIS" uniq -q --save s.tamis lines 2>/dev/null | head -1 >/dev/null
+same 'save: not when the output was not taken' s.tamis before
+check 'EPIPE is quiet' out='*' err='' -- bash -c '"$TAMIS" uniq lines | head -1; exit ${PIPESTATUS[0]}'
+check 'a full disk' rc=2 err='No space left' -- bash -c '"$TAMIS" uniq -q lines >/dev/full'
+check 'keyed' in='a\na\n' out='a\n' -- "$TAMIS" uniq --key-file <(echo 000102030405060708090a0b0c0d0e0f) --save k.tamis
+check 'keyed, without the secret' rc=2 err='is keyed' -- "$TAMIS" uniq --save k.tamis
+check 'the input is not the output' rc=2 err='both input and output' -- bash -c '"$TAMIS" uniq end2 >>end2'
