@@ -1,0 +1,42 @@
+/* machine.h - clocks, cores, memory, and the limit that the machine's memory sets */
+#ifndef TAMIS_BENCH_MACHINE_H
+#define TAMIS_BENCH_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* CPU time of the calling thread and of the whole process, and the time on the wall, in
+ * nanoseconds.  CPU time does not run while another program has the core. */
+double bench_thread_time(void);
+double bench_process_time(void);
+double bench_wall_time(void);
+
+/* The cores that this process may use; at least 1. */
+unsigned bench_cores(void);
+/* Keeps the calling thread on one of them: the index-th.  unpin: on any of them. */
+void bench_pin(unsigned index);
+void bench_unpin(void);
+
+/* Zeroed memory in huge pages where there are some; ends the program if there is none. */
+void *bench_memory(size_t bytes);
+void bench_memory_free(void *block, size_t bytes);
+
+/* What job(context) takes at its highest, in bytes, beyond what the process has already: it
+ * runs in a child process.  0 if that cannot be told. */
+size_t bench_peak(void (*job)(void *context), void *context);
+
+/* The limit: reads (or reads and writes) one word of a random 64-byte line for each key, 64 of
+ * them in flight.  `lines` is aligned to 64 bytes.  Returns a sum, so that nothing is left out. */
+uint64_t bench_limit_read(const uint64_t *lines, size_t count, const uint64_t *keys, size_t from,
+                          size_t to);
+void bench_limit_write(uint64_t *lines, size_t count, const uint64_t *keys, size_t from, size_t to);
+
+/* One line each, into `text`: the processor, the compiler of this program. */
+void bench_processor(char *text, size_t size);
+void bench_compiler(char *text, size_t size);
+
+void *bench_allocate(size_t bytes); /* or ends the program */
+_Noreturn void bench_die(const char *why);
+
+#endif

@@ -1,0 +1,43 @@
+/* timed.c - tamis-timed REPORT COMMAND...: runs a command and appends to the file REPORT
+ *
+ *     seconds on the wall, seconds of CPU, peak memory in bytes
+ *
+ * Its exit code is the command's. */
+#define _GNU_SOURCE
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static double seconds_of(struct timeval time) {
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return 2;
+    const double start = now();
+    const pid_t child = fork();
+    if (child == 0) {
+        execvp(argv[2], argv + 2);
+        _exit(127);
+    }
+    int status;
+    struct rusage usage;
+    if (child < 0 || wait4(child, &status, 0, &usage) != child) return 2;
+    const double wall = now() - start;
+    FILE *report = fopen(argv[1], "a");
+    if (report == NULL) return 2;
+    fprintf(report, "%.4f %.4f %.0f\n", wall,
+            seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
+            1024 * (double)usage.ru_maxrss);
+    if (fclose(report) != 0) return 2;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
