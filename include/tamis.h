@@ -267,11 +267,11 @@ TAMIS_API void tamis_free(tamis_filter *filter);
 /* Adds a key.  `fresh`, if not NULL, becomes true when the key was certainly not
  * there before, false when it may have been.
  *
- * Past their capacity bloom, block and counting go on working at a worse rate:
- * see `over_capacity` and `rate_now` in tamis_info.  cuckoo returns E_FULL
- * (and, now and then, earlier where many keys are held several times).  A key
- * added more often than counting (15) or cuckoo (2 windows of slots, 4 to 8) can
- * count is kept for good: later removals leave it.
+ * Past their capacity bloom, block and counting go on working at a worse rate: see
+ * `over_capacity` and `rate_now` in tamis_info.  cuckoo returns E_FULL (and, now and then,
+ * earlier where many keys are held several times).  A key that was added 15 times
+ * (counting), or 4 or 6 times (cuckoo), is kept for good: later removals leave it, since
+ * nobody knows any more how often it is there.
  *
  * On a `shared` filter any number of threads may add and ask at once, without a
  * lock.  An add that happens before a question (in C11's sense: joined, released,
