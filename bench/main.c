@@ -1,10 +1,11 @@
 /* main.c - tamis-bench: families and peers, measured together
  *
  *   tamis-bench [--table] [--json FILE] [--svg DIR] [-n N]... [--repeats N] [--only NAME,...]
- *               [--words] [--texts] [--large] [--rows FILE] [--peer FILE]...
+ *               [--words] [--texts] [--texts-most N] [--large] [--rows FILE] [--peer FILE]...
  *
  * Without -n: 10^4, 10^6 and 10^7 keys, and 2^25 for block and its likes, whose table must be
- * larger than the caches; --large adds 10^8.  --rows reads rows that another program measured,
+ * larger than the caches; --large adds 10^8.  --texts-most leaves texts out beyond N.  --rows reads
+ * rows that another program measured,
  * --peer loads contenders from a shared object (contender.h). */
 #define _GNU_SOURCE
 
@@ -28,7 +29,7 @@ struct request {
     bool table, large, words, texts;
     const char *json, *svg, *only, *rows;
     size_t sizes[SIZES_MAX];
-    size_t size_count;
+    size_t size_count, texts_most;
     unsigned repeats;
 };
 
@@ -90,7 +91,9 @@ static void run(struct request *request, struct bench_results *results) {
     }
     for (size_t i = 0; i < request->size_count; i++) {
         if (request->words) measure(request, request->sizes[i], SORT_WORDS, NULL, results);
-        if (request->texts) measure(request, request->sizes[i], SORT_TEXTS, NULL, results);
+        if (request->texts && request->sizes[i] <= request->texts_most) {
+            measure(request, request->sizes[i], SORT_TEXTS, NULL, results);
+        }
     }
     if (standard && request->words) {
         measure(request, BEYOND_CACHES, SORT_WORDS, "block,boost-block32,boost-block64", results);
@@ -106,7 +109,7 @@ static size_t number(const char *text) {
 }
 
 static struct request read_options(int argc, char **argv) {
-    enum { TABLE = 256, JSON, SVG, REPEATS, ONLY, WORDS, TEXTS, LARGE, ROWS, PEER };
+    enum { TABLE = 256, JSON, SVG, REPEATS, ONLY, WORDS, TEXTS, TEXTS_MOST, LARGE, ROWS, PEER };
     static const struct option options[] = {{"table", no_argument, NULL, TABLE},
                                             {"json", required_argument, NULL, JSON},
                                             {"svg", required_argument, NULL, SVG},
@@ -114,11 +117,12 @@ static struct request read_options(int argc, char **argv) {
                                             {"only", required_argument, NULL, ONLY},
                                             {"words", no_argument, NULL, WORDS},
                                             {"texts", no_argument, NULL, TEXTS},
+                                            {"texts-most", required_argument, NULL, TEXTS_MOST},
                                             {"large", no_argument, NULL, LARGE},
                                             {"rows", required_argument, NULL, ROWS},
                                             {"peer", required_argument, NULL, PEER},
                                             {NULL, 0, NULL, 0}};
-    struct request request = {.repeats = 7};
+    struct request request = {.repeats = 7, .texts_most = SIZE_MAX};
     int option;
     while ((option = getopt_long(argc, argv, "n:", options, NULL)) != -1) {
         switch (option) {
@@ -147,6 +151,9 @@ static struct request read_options(int argc, char **argv) {
                 break;
             case TEXTS:
                 request.texts = true;
+                break;
+            case TEXTS_MOST:
+                request.texts_most = number(optarg);
                 break;
             case LARGE:
                 request.large = true;
