@@ -85,17 +85,23 @@ TAMIS_TEMPLATE bool bit_test(const uint8_t *table, uint64_t q, bool shared) {
 }
 
 /* Sets it and tells whether it was 0.  Shared: a bit that is set already is only read, so
- * that hot keys do not make the threads fight for lines. */
-TAMIS_TEMPLATE bool bit_set(uint8_t *table, uint64_t q, bool shared) {
+ * that hot keys do not make the threads fight for lines.  Our own tables are whole words: to set
+ * a bit of a word takes fewer instructions than of a byte (to test it takes more). */
+TAMIS_TEMPLATE bool bit_set(uint8_t *table, uint64_t q, uint32_t scheme, bool shared) {
+    uint64_t *word = (uint64_t *)(void *)table + (q >> 6);
+    const uint64_t word_mask = TAMIS_LE64((uint64_t)1 << (q & 63));
+    const uint8_t mask = (uint8_t)(1u << (q & 7));
+    bool was_free;
     if (shared) {
         if (bit_test(table, q, true)) return false;
-        uint64_t *word = (uint64_t *)(void *)table + (q >> 6);
-        const uint64_t mask = TAMIS_LE64((uint64_t)1 << (q & 63));
-        return (__atomic_fetch_or(word, mask, __ATOMIC_RELAXED) & mask) == 0;
+        was_free = (__atomic_fetch_or(word, word_mask, __ATOMIC_RELAXED) & word_mask) == 0;
+    } else if (scheme == TAMIS__SCHEME_OWN) {
+        was_free = (*word & word_mask) == 0;
+        *word |= word_mask;
+    } else {
+        was_free = (table[q >> 3] & mask) == 0;
+        table[q >> 3] |= mask;
     }
-    const uint8_t mask = (uint8_t)(1u << (q & 7));
-    const bool was_free = (table[q >> 3] & mask) == 0;
-    table[q >> 3] = table[q >> 3] | mask;
     return was_free;
 }
 
@@ -115,7 +121,7 @@ TAMIS_TEMPLATE bool bloom_set(tamis_filter *f, struct tamis__probe p, uint32_t s
     const uint64_t bits = f->shape.word[BITS];
     bool fresh = false;
     for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
-        fresh |= bit_set(f->table, scheme_next(&p, bits, scheme), shared);
+        fresh |= bit_set(f->table, scheme_next(&p, bits, scheme), scheme, shared);
     }
     return fresh;
 }
@@ -127,44 +133,98 @@ TAMIS_TEMPLATE tamis_status bloom_add(tamis_filter *f, struct tamis__hash h, boo
     return TAMIS_OK;
 }
 
-/* ---- many keys */
+/* ---- many keys
+ *
+ * A group of keys goes through in steps, so that the lines of all of them are fetched at once
+ * and no step has a branch on what the table holds: of a random key half of the bits are set,
+ * and a wrong guess costs as much as four probes.  Places are written down, as to compute them
+ * again takes longer. */
 
-#define GROUP 32
-#define FIRST 2 /* probes that are prefetched for every key */
+#define GROUP 128   /* keys in a group, fewer if they have many probes: */
+#define PLACES 1024 /* so many places are kept for a group */
+#define FIRST 2     /* probes that are made for every key; three of four absent keys fail here */
 
-TAMIS_TEMPLATE void bloom_prefetch(const tamis_filter *f, struct tamis__probe p, uint64_t probes,
-                                   uint32_t scheme, bool write) {
+/* Below this many bytes a table is in a near cache, and fetching ahead takes more than it gives. */
+#define FETCHED ((uint64_t)1 << 19)
+
+/* 0 for keys with more probes than are kept. */
+TAMIS_TEMPLATE size_t group_size(uint64_t probes) {
+    const uint64_t most = PLACES / probes;
+    return most < GROUP ? (size_t)most : GROUP;
+}
+
+/* The next `count` places of a key, written down and fetched; in a near cache only written.
+ * The state goes in and out by value: behind a pointer it would be stored at every probe. */
+TAMIS_TEMPLATE struct tamis__probe write_places(const tamis_filter *f, struct tamis__probe p,
+                                                uint64_t count, uint64_t *places, uint32_t scheme,
+                                                bool fetch, bool write) {
     const uint64_t bits = f->shape.word[BITS];
-    while (probes-- > 0) {
-        const uint8_t *at = f->table + (scheme_next(&p, bits, scheme) >> 3);
-        if (write) {
-            TAMIS_PREFETCH_WRITE(at);
-        } else {
-            TAMIS_PREFETCH(at);
-        }
+    for (uint64_t i = 0; i < count; i++) {
+        places[i] = scheme_next(&p, bits, scheme);
+        const uint8_t *at = f->table + (places[i] >> 3);
+        if (fetch && write) TAMIS_PREFETCH_WRITE(at);
+        if (fetch && !write) TAMIS_PREFETCH(at);
     }
+    return p;
+}
+
+/* Are the bits at all of them set? */
+TAMIS_TEMPLATE bool test_places(const tamis_filter *f, const uint64_t *places, uint64_t count,
+                                bool shared) {
+    unsigned all = 1;
+    for (uint64_t i = 0; i < count; i++) all &= bit_test(f->table, places[i], shared);
+    return all;
 }
 
 TAMIS_TEMPLATE size_t contains_group(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                     size_t count, bool *answers, uint32_t scheme, bool shared) {
-    const uint64_t probes = f->shape.word[HASHES];
-    const uint64_t first = probes < FIRST ? probes : FIRST;
+                                     size_t count, bool *answers, uint32_t scheme, bool shared,
+                                     bool fetch) {
+    const uint64_t rest = f->shape.word[HASHES] - FIRST;
     struct tamis__probe key[GROUP];
+    uint64_t places[PLACES];
     size_t left[GROUP], passed = 0, found = 0;
     for (size_t i = 0; i < count; i++) {
-        key[i] = scheme_first(hash_at(lo, hi, i), scheme);
-        bloom_prefetch(f, key[i], first, scheme, false);
+        const struct tamis__probe p = scheme_first(hash_at(lo, hi, i), scheme);
+        key[i] = write_places(f, p, FIRST, places + i * FIRST, scheme, fetch, false);
     }
     for (size_t i = 0; i < count; i++) {
-        left[passed] = i;
-        const bool maybe = bloom_test(f, key[i], first, scheme, shared);
+        const bool maybe = test_places(f, places + i * FIRST, FIRST, shared);
         if (answers != NULL) answers[i] = maybe;
+        left[passed] = i;
         passed += maybe;
     }
-    for (size_t j = 0; j < passed; j++) bloom_prefetch(f, key[left[j]], probes, scheme, false);
     for (size_t j = 0; j < passed; j++) {
-        const bool maybe = bloom_test(f, key[left[j]], probes, scheme, shared);
+        write_places(f, key[left[j]], rest, places + j * rest, scheme, fetch, false);
+    }
+    for (size_t j = 0; j < passed; j++) {
+        const bool maybe = test_places(f, places + j * rest, rest, shared);
         if (answers != NULL) answers[left[j]] = maybe;
+        found += maybe;
+    }
+    return found;
+}
+
+TAMIS_TEMPLATE size_t contains_groups(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                      size_t count, bool *answers, uint32_t scheme, bool shared,
+                                      bool fetch) {
+    const size_t group = group_size(f->shape.word[HASHES]);
+    size_t found = 0;
+    for (size_t at = 0; at < count; at += group) {
+        const size_t n = count - at < group ? count - at : group;
+        found += contains_group(f, lo + at, hi == NULL ? NULL : hi + at, n,
+                                answers == NULL ? NULL : answers + at, scheme, shared, fetch);
+    }
+    return found;
+}
+
+/* Keys of a single probe, or of more than are kept. */
+TAMIS_TEMPLATE size_t contains_each(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    size_t count, bool *answers, uint32_t scheme, bool shared) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__probe p = scheme_first(hash_at(lo, hi, i), scheme);
+        const bool maybe = bloom_test(f, p, f->shape.word[HASHES], scheme, shared);
+        if (answers != NULL) answers[i] = maybe;
         found += maybe;
     }
     return found;
@@ -173,31 +233,68 @@ TAMIS_TEMPLATE size_t contains_group(const tamis_filter *f, const uint64_t *lo, 
 TAMIS_TEMPLATE size_t bloom_contains_batch(const tamis_filter *f, const uint64_t *lo,
                                            const uint64_t *hi, size_t count, bool *answers,
                                            uint32_t scheme, bool shared) {
-    size_t found = 0;
-    for (size_t at = 0; at < count; at += GROUP) {
-        const size_t n = count - at < GROUP ? count - at : GROUP;
-        found += contains_group(f, lo + at, hi == NULL ? NULL : hi + at, n,
-                                answers == NULL ? NULL : answers + at, scheme, shared);
+    const uint64_t probes = f->shape.word[HASHES];
+    if (probes < FIRST || probes > PLACES) {
+        return contains_each(f, lo, hi, count, answers, scheme, shared);
     }
-    return found;
+    return f->shape.table_bytes >= FETCHED
+               ? contains_groups(f, lo, hi, count, answers, scheme, shared, true)
+               : contains_groups(f, lo, hi, count, answers, scheme, shared, false);
+}
+
+/* Sets the bits at all of them; were some not? */
+TAMIS_TEMPLATE bool set_places(tamis_filter *f, const uint64_t *places, uint64_t count,
+                               uint32_t scheme, bool shared) {
+    bool fresh = false;
+    for (uint64_t i = 0; i < count; i++) fresh |= bit_set(f->table, places[i], scheme, shared);
+    return fresh;
+}
+
+TAMIS_TEMPLATE void add_group(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
+                              bool *fresh, uint32_t scheme, bool shared) {
+    const uint64_t probes = f->shape.word[HASHES];
+    uint64_t places[PLACES];
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__probe p = scheme_first(hash_at(lo, hi, i), scheme);
+        write_places(f, p, probes, places + i * probes, scheme, true, true);
+    }
+    if (fresh == NULL) { /* to find out would cost a third more */
+        set_places(f, places, count * probes, scheme, shared);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        fresh[i] = set_places(f, places + i * probes, probes, scheme, shared);
+    }
+}
+
+/* In a near cache, or with more probes than are kept. */
+TAMIS_TEMPLATE void add_each(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
+                             bool *fresh, uint32_t scheme, bool shared) {
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__probe p = scheme_first(hash_at(lo, hi, i), scheme);
+        const bool was_new = bloom_set(f, p, scheme, shared);
+        if (fresh != NULL) fresh[i] = was_new;
+    }
 }
 
 TAMIS_TEMPLATE tamis_status bloom_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                             size_t count, bool *fresh, size_t *done,
                                             uint32_t scheme, bool shared) {
-    struct tamis__probe key[GROUP];
-    for (size_t at = 0; at < count; at += GROUP) {
-        const size_t n = count - at < GROUP ? count - at : GROUP;
-        for (size_t i = 0; i < n; i++) {
-            key[i] = scheme_first(hash_at(lo, hi, at + i), scheme);
-            bloom_prefetch(f, key[i], f->shape.word[HASHES], scheme, true);
-        }
-        for (size_t i = 0; i < n; i++) {
-            const bool was_new = bloom_set(f, key[i], scheme, shared);
-            if (fresh != NULL) fresh[at + i] = was_new;
-        }
-    }
+    const size_t group = group_size(f->shape.word[HASHES]);
     *done = count;
+    if (group == 0 || f->shape.table_bytes < FETCHED) {
+        if (fresh == NULL) {
+            add_each(f, lo, hi, count, NULL, scheme, shared);
+        } else {
+            add_each(f, lo, hi, count, fresh, scheme, shared);
+        }
+        return TAMIS_OK;
+    }
+    for (size_t at = 0; at < count; at += group) {
+        const size_t n = count - at < group ? count - at : group;
+        add_group(f, lo + at, hi == NULL ? NULL : hi + at, n, fresh == NULL ? NULL : fresh + at,
+                  scheme, shared);
+    }
     return TAMIS_OK;
 }
 
