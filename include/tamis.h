@@ -547,6 +547,39 @@ TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, 
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 
+/* --------------------------------------------------------------- many tiny filters */
+
+/* For storage engines, which keep a filter for every block or page: tens of keys each, and
+ * millions of them.  Such a filter is bytes and nothing else: a table, and one byte behind it
+ * that says how to read it.  It has no header, no object and no checksum: whoever stores it
+ * keeps its length and guards its bytes.
+ *
+ * From a few keys to some thousands (more are taken; from 10000 on tamis_build is the better
+ * call) these are the smallest filters there are: 10.3 bits for each of 30 keys give a rate of
+ * 0.1 %.  Keys come as hashes, from tamis_hash with any filter of the wanted seed or secret, or
+ * from tamis_hash_integer; they are asked for with the same. */
+
+/* The most bytes that tamis_small_build writes for `count` hashes; 0 if it would refuse.  Any
+ * thread. */
+TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);
+
+/* Builds a filter from hashes, repeats welcome, into `capacity` bytes at `buffer`; `*length`,
+ * at least 1, is what it took.  Of `options` these count: kind, rate or (with rate 0) bytes,
+ * and allocator.  With a rate the filter is as small as it can be; with bytes the rate is as low
+ * as it can be in at most that many.  kind: TAMIS_AUTO and the static ones are the smallest;
+ * TAMIS_BLOOM (and TAMIS_BLOCK, which is the same here) is built five times as fast and takes
+ * half as much again.  The others are made to be changed, and these cannot: E_UNSUPPORTED.
+ * The same hashes and options give the same bytes, in any order and on any machine.
+ * E_NOMEM, E_SMALL (not if `capacity` is tamis_small_bound).  Any thread. */
+TAMIS_API tamis_status tamis_small_build(const tamis_options *options, const uint64_t *hashes,
+                                         size_t count, void *buffer, size_t capacity,
+                                         size_t *length);
+
+/* Might the hash be in the set?  The bytes are untrusted: nothing outside of them is read, and
+ * what no version of this call has written (no bytes at all, an unknown last byte) gives true.
+ * Any thread. */
+TAMIS_API bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash);
+
 /* ------------------------------------------------------------- other systems' filters */
 
 /* A filter of another system is opened, asked, changed, merged and saved like any other, and

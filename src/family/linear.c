@@ -29,6 +29,8 @@
  *
  *     | column 0: slots bits | column 1: slots bits | ... | zeros up to a multiple of 8 bytes |
  *
+ * Packed tables are the same without those zeros, save what fills the last byte.
+ *
  * Why the order of the hashes does not matter: whatever the order, the rows that elimination
  * keeps span the same space and are in echelon form, so the set of slots that are taken (the
  * leading positions of that space), the consistency of the system and the one solution in
@@ -48,27 +50,12 @@
 /* Seeds to try before the table grows. */
 #define LINEAR_SEEDS 16
 #define LINEAR_WINDOW 64
-/* More than any build makes; keeps slots * width far from overflow. */
-#define LINEAR_SLOTS_MAX ((uint64_t)1 << 40)
 
 /* One equation. */
 struct linear_row {
     uint64_t start;
     uint64_t coefficients; /* bit i: slot start + i */
     uint32_t value;
-};
-
-/* Scratch of a build. */
-struct linear_work {
-    size_t count;
-    uint64_t capacity;      /* slots that there is room for */
-    uint64_t *mixed;        /* count: hashes mixed with the seed */
-    uint64_t *sorted;       /* count: the same by start */
-    uint64_t *coefficients; /* capacity: the row that took a slot, from that slot on; 0: free */
-    uint32_t *values;       /* capacity */
-    uint32_t *starts;       /* capacity + 1: how many rows start there, then where they end */
-    uint8_t *block;
-    size_t block_bytes;
 };
 
 static uint64_t linear_window(uint64_t slots) {
@@ -98,7 +85,7 @@ TAMIS_TEMPLATE uint64_t linear_mix(uint64_t hash, uint64_t seed) {
 
 /* Seeds that differ in about half of their bits: hashes in arithmetic progression would meet
  * each other again under the seeds 1, 2, 3, ... */
-static uint64_t linear_seed(uint64_t attempt) { return tamis__mix64(attempt + 1); }
+uint64_t tamis__linear_seed(uint64_t attempt) { return tamis__mix64(attempt + 1); }
 
 /* ------------------------------------------------------------------------- sizes */
 
@@ -120,7 +107,7 @@ uint64_t tamis__linear_bytes(uint64_t slots, unsigned width) {
 
 bool tamis__linear_check(const struct tamis__linear *shape, uint64_t bytes) {
     return shape->width >= 1 && shape->width <= TAMIS__LINEAR_WIDTH_MAX && shape->slots >= 1 &&
-           shape->slots <= LINEAR_SLOTS_MAX &&
+           shape->slots <= TAMIS__LINEAR_SLOTS_MAX &&
            bytes == tamis__linear_bytes(shape->slots, shape->width);
 }
 
@@ -148,16 +135,46 @@ bool tamis__linear_contains(const struct tamis__linear *shape, const uint8_t *ta
     return true;
 }
 
+/* The same of bytes that end where the table ends.  Of a window that begins within the last
+ * eight bytes all bits are among those. */
+TAMIS_TEMPLATE uint64_t linear_packed_bits(const uint8_t *table, uint64_t bytes, uint64_t at,
+                                           uint64_t window) {
+    const uint64_t byte = at >> 3, tail = bytes - 8;
+    if (byte >= tail) return tamis__load64(table + tail) >> (at - tail * 8);
+    const unsigned shift = (unsigned)(at & 7);
+    uint64_t bits = tamis__load64(table + byte) >> shift;
+    if (shift + window > 64) bits |= (uint64_t)table[byte + 8] << (64 - shift);
+    return bits;
+}
+
+bool tamis__linear_packed_contains(const struct tamis__linear *shape, const uint8_t *table,
+                                   uint64_t bytes, uint64_t hash) {
+    uint8_t word[8] = {0};
+    if (bytes < sizeof word) {
+        memcpy(word, table, (size_t)bytes);
+        table = word;
+        bytes = sizeof word;
+    }
+    const uint64_t slots = shape->slots, window = linear_window(slots);
+    const struct linear_row row = linear_row_of(linear_mix(hash, shape->seed), slots, shape->width);
+    uint64_t at = row.start;
+    for (unsigned column = 0; column < shape->width; column++, at += slots) {
+        const uint64_t bits = linear_packed_bits(table, bytes, at, window) & row.coefficients;
+        if (tamis__parity(bits) != (row.value >> column & 1)) return false;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------------- building */
 
-static void linear_release(const tamis_allocator *a, struct linear_work *w) {
+void tamis__linear_release(const tamis_allocator *a, struct tamis__linear_work *w) {
     tamis__release(a, w->block, w->block_bytes);
     w->block = NULL;
 }
 
 /* Room for tables of `slots` slots, and for some attempts after that. */
-static bool linear_reserve(const tamis_allocator *a, uint64_t slots, struct linear_work *w) {
-    linear_release(a, w);
+static bool linear_reserve(const tamis_allocator *a, uint64_t slots, struct tamis__linear_work *w) {
+    tamis__linear_release(a, w);
     w->capacity = slots + slots / 8 + 16;
     const uint64_t words = 2 * (uint64_t)w->count + w->capacity;
     const uint64_t halves = 2 * w->capacity + 1;
@@ -174,7 +191,7 @@ static bool linear_reserve(const tamis_allocator *a, uint64_t slots, struct line
 
 /* Counts the rows per start and tells whether at every slot the rows that are still without
  * one fit between there and the end of the last one's window. */
-static bool linear_count(struct linear_work *w, uint64_t slots) {
+static bool linear_count(struct tamis__linear_work *w, uint64_t slots) {
     const uint64_t last = slots - linear_window(slots);
     memset(w->starts, 0, (size_t)(last + 1) * sizeof *w->starts);
     for (size_t i = 0; i < w->count; i++) w->starts[linear_start(w->mixed[i], slots)]++;
@@ -187,7 +204,7 @@ static bool linear_count(struct linear_work *w, uint64_t slots) {
     return true;
 }
 
-static void linear_sort(struct linear_work *w, uint64_t slots) {
+static void linear_sort(struct tamis__linear_work *w, uint64_t slots) {
     const uint64_t last = slots - linear_window(slots);
     uint32_t begin = 0;
     for (uint64_t s = 0; s <= last; s++) {
@@ -201,7 +218,7 @@ static void linear_sort(struct linear_work *w, uint64_t slots) {
 }
 
 /* Finds a slot for a row; false if it contradicts those before. */
-static bool linear_eliminate(struct linear_work *w, struct linear_row row) {
+static bool linear_eliminate(struct tamis__linear_work *w, struct linear_row row) {
     uint64_t at = row.start, c = row.coefficients;
     while (w->coefficients[at] != 0) {
         c ^= w->coefficients[at];
@@ -216,7 +233,7 @@ static bool linear_eliminate(struct linear_work *w, struct linear_row row) {
     return true;
 }
 
-static bool linear_try(struct linear_work *w, const uint64_t *hashes,
+static bool linear_try(struct tamis__linear_work *w, const uint64_t *hashes,
                        const struct tamis__linear *shape) {
     for (size_t i = 0; i < w->count; i++) w->mixed[i] = linear_mix(hashes[i], shape->seed);
     if (!linear_count(w, shape->slots)) return false;
@@ -230,9 +247,17 @@ static bool linear_try(struct linear_work *w, const uint64_t *hashes,
     return true;
 }
 
+tamis_status tamis__linear_attempt(const uint64_t *hashes, const struct tamis__linear *shape,
+                                   const tamis_allocator *a, struct tamis__linear_work *w,
+                                   bool *solvable) {
+    if (shape->slots > w->capacity && !linear_reserve(a, shape->slots, w)) return TAMIS_E_NOMEM;
+    *solvable = linear_try(w, hashes, shape);
+    return TAMIS_OK;
+}
+
 /* Solves from the last slot to the first.  later[c] has the solved bits of column c, that of
  * the slot just after in its lowest bit. */
-static void linear_solve(const struct linear_work *w, const struct tamis__linear *shape,
+void tamis__linear_solve(const struct tamis__linear_work *w, const struct tamis__linear *shape,
                          uint8_t *table) {
     uint64_t later[TAMIS__LINEAR_WIDTH_MAX] = {0};
     for (uint64_t s = shape->slots; s-- > 0;) {
@@ -251,20 +276,19 @@ static void linear_solve(const struct linear_work *w, const struct tamis__linear
 tamis_status tamis__linear_build(const uint64_t *hashes, size_t count, unsigned width,
                                  const tamis_allocator *a, struct tamis__linear *shape,
                                  uint8_t **table, uint64_t *bytes) {
-    struct linear_work w = {.count = count};
+    struct tamis__linear_work w = {.count = count};
+    bool solvable = false;
     *table = NULL;
     shape->width = width;
-    for (uint64_t attempt = 0;; attempt++) {
-        shape->seed = linear_seed(attempt);
+    for (uint64_t attempt = 0; !solvable; attempt++) {
+        shape->seed = tamis__linear_seed(attempt);
         shape->slots = linear_attempt_slots(count, attempt);
-        if (shape->slots > w.capacity && !linear_reserve(a, shape->slots, &w)) {
-            return TAMIS_E_NOMEM;
-        }
-        if (linear_try(&w, hashes, shape)) break;
+        const tamis_status status = tamis__linear_attempt(hashes, shape, a, &w, &solvable);
+        if (status != TAMIS_OK) return status;
     }
     *bytes = tamis__linear_bytes(shape->slots, width);
     *table = (uint8_t *)tamis__table_alloc(a, *bytes);
-    if (*table != NULL) linear_solve(&w, shape, *table);
-    linear_release(a, &w);
+    if (*table != NULL) tamis__linear_solve(&w, shape, *table);
+    tamis__linear_release(a, &w);
     return *table == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
 }

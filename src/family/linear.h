@@ -40,6 +40,42 @@ bool tamis__linear_check(const struct tamis__linear *shape, uint64_t bytes);
 
 bool tamis__linear_contains(const struct tamis__linear *shape, const uint8_t *table, uint64_t hash);
 
+/* ---- packed: the same table to the byte, for a caller who chooses slots and seeds (small.c) */
+
+#define TAMIS__LINEAR_SLOTS_MAX ((uint64_t)1 << 40)
+
+/* The seed of the n-th attempt. */
+uint64_t tamis__linear_seed(uint64_t attempt);
+
+/* Scratch of a build, kept from one attempt to the next.  Starts as {.count = distinct hashes},
+ * of which there is at least one. */
+struct tamis__linear_work {
+    size_t count;
+    uint64_t capacity;      /* slots that there is room for */
+    uint64_t *mixed;        /* count: hashes mixed with the seed */
+    uint64_t *sorted;       /* count: the same by start */
+    uint64_t *coefficients; /* capacity: the row that took a slot, from that slot on; 0: free */
+    uint32_t *values;       /* capacity */
+    uint32_t *starts;       /* capacity + 1: how many rows start there, then where they end */
+    uint8_t *block;
+    size_t block_bytes;
+};
+
+/* Can the equations be solved with this shape?  E_NOMEM. */
+tamis_status tamis__linear_attempt(const uint64_t *hashes, const struct tamis__linear *shape,
+                                   const tamis_allocator *a, struct tamis__linear_work *w,
+                                   bool *solvable);
+
+/* The solution, into ceil(slots * width / 8) bytes that are 0. */
+void tamis__linear_solve(const struct tamis__linear_work *w, const struct tamis__linear *shape,
+                         uint8_t *table);
+void tamis__linear_release(const tamis_allocator *a, struct tamis__linear_work *w);
+
+/* As tamis__linear_contains, of a table that has `bytes` bytes anywhere in memory:
+ * 1 <= slots <= TAMIS__LINEAR_SLOTS_MAX, slots * width <= 8 * bytes. */
+bool tamis__linear_packed_contains(const struct tamis__linear *shape, const uint8_t *table,
+                                   uint64_t bytes, uint64_t hash);
+
 /* For sizing: the slots that `count` hashes usually need, and the bytes of a table. */
 uint64_t tamis__linear_slots(uint64_t count);
 uint64_t tamis__linear_bytes(uint64_t slots, unsigned width);
