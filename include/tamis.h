@@ -559,6 +559,9 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  * 0.1 %.  Keys come as hashes, from tamis_hash with any filter of the wanted seed or secret, or
  * from tamis_hash_integer; they are asked for with the same. */
 
+/* One byte of this value is a filter that matches everything: for when none could be built. */
+#define TAMIS_SMALL_ANY 0xff
+
 /* The most bytes that tamis_small_build writes for `count` hashes; 0 if it would refuse.  Any
  * thread. */
 TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);

@@ -40,13 +40,7 @@
 #include "filter.h"
 #include "plan/plan.h"
 
-enum {
-    WIDTH_MOST = 24,
-    SEEDS = 8,
-    HOW_BLOOM = WIDTH_MOST * SEEDS,
-    BLOOM_MOST = 32,
-    HOW_UNKNOWN = 0xff
-};
+enum { WIDTH_MOST = 24, SEEDS = 8, HOW_BLOOM = WIDTH_MOST * SEEDS, BLOOM_MOST = 32 };
 
 /* ---------------------------------------------------------------------- asking */
 
@@ -225,7 +219,7 @@ static tamis_status put(const struct job *job, uint64_t table_bytes, unsigned ho
 
 static tamis_status build_bloom(const struct job *job) {
     const struct bloom b = bloom_size(&job->want, job->count);
-    if (b.bytes == 0) return put(job, 0, HOW_UNKNOWN);
+    if (b.bytes == 0) return put(job, 0, TAMIS_SMALL_ANY);
     const tamis_status status = put(job, b.bytes, HOW_BLOOM + b.hashes - 1);
     if (status == TAMIS_OK) bloom_fill(b, job->hashes, job->count, job->buffer);
     return status;
@@ -258,7 +252,7 @@ static tamis_status build_linear(const struct job *job) {
         choice_next(&job->want, job->count, &c);
     }
     if (status == TAMIS_OK && c.width == 0) {
-        status = put(job, 0, HOW_UNKNOWN);
+        status = put(job, 0, TAMIS_SMALL_ANY);
     } else if (status == TAMIS_OK) {
         status = put(job, c.bytes, seed * WIDTH_MOST + c.width - 1);
         if (status == TAMIS_OK) tamis__linear_solve(&w, &shape, job->buffer);
