@@ -1,0 +1,103 @@
+/* sql.h - what the files of the SQLite extension share
+ *
+ * tamis_sqlite.c    the entry point: what is registered, and how it is marked
+ * sql_functions.c   the scalar functions and aggregates
+ * sql_table.c       the table-valued functions: filters out of files and blobs
+ * sql_filters.c     the filters of a connection: decoded once, verified always
+ * sql_keys.c        from an SQL value to the bytes of a key
+ * sql_facts.c       what tamis_info tells, as JSON
+ *
+ * All state belongs to a connection, which SQLite lets one thread use at a time. */
+#ifndef TAMIS_SQLITE_SQL_H
+#define TAMIS_SQLITE_SQL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tamis.h>
+
+#include "sqlite3ext.h"
+
+struct sql_filter;
+
+#define SQL_RECENT 4
+
+/* One for each connection, shared by all that is registered with it. */
+struct sql_state {
+    int users;                             /* registered functions and tables */
+    struct sql_filter *all;                /* that are alive, linked */
+    struct sql_filter *recent[SQL_RECENT]; /* kept for the next call, newest first */
+    uint8_t *scratch;                      /* of sql_keys.c */
+    size_t scratch_size;
+};
+struct sql_state *sql_state_new(void);
+void sql_state_release(void *state);
+
+/* ---- sql_filters.c */
+
+/* A filter and the bytes that it was read from.  The bytes never change, so who has a pointer
+ * to them has this filter. */
+struct sql_filter {
+    int references;
+    struct sql_state *state;
+    struct sql_filter *next;
+    tamis_filter *filter; /* a view of the bytes */
+    tamis_facts facts;
+    char format[64]; /* in which it was to be read; "": known by content */
+    size_t size;
+    uint64_t bytes[]; /* aligned, as a view must be */
+};
+
+/* Room for `size` bytes, to be filled by the caller and then opened; NULL without memory. */
+struct sql_filter *sql_filter_new(struct sql_state *state, size_t size);
+/* Reads the filter; every checksum is compared.  On failure it is released. */
+tamis_status sql_filter_open(struct sql_filter *f, const char *format);
+void sql_filter_release(void *f);
+
+/* The filter of the argument of that index, which is -1 in aggregates: for these SQLite would
+ * keep what belongs to the first row.  NULL, and the answer (NULL or an error) is given, if there
+ * is none.  `format` may be NULL.  Good until the next call. */
+const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index,
+                                             sqlite3_value *value, sqlite3_value *format,
+                                             const char *function);
+
+/* Gives out a filter's own bytes without copying them. */
+void sql_result_bytes(sqlite3_context *context, struct sql_filter *f);
+/* Gives out what the filter is encoded to. */
+void sql_result_filter(sqlite3_context *context, const tamis_filter *filter, const char *function);
+/* "tamis_add: the filter is full" */
+void sql_result_status(sqlite3_context *context, tamis_status status, const char *function);
+
+/* ---- sql_keys.c */
+
+struct sql_key {
+    const void *bytes;
+    size_t length;
+    uint64_t hash; /* instead of bytes, if */
+    bool is_hash;
+    uint8_t number[8]; /* where the bytes of a number are */
+};
+
+/* The key that a value, not NULL, is where nothing is known but the value. */
+void sql_key_plain(sqlite3_value *value, struct sql_key *key);
+
+enum sql_key_verdict {
+    SQL_KEY,         /* it is one */
+    SQL_KEY_FOREIGN, /* nothing of this kind can be in the filter */
+    SQL_KEY_NOMEM
+};
+/* The key that a value is to a filter, by the way in which the filter's keys were made. */
+enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filter *f,
+                                 sqlite3_value *value, struct sql_key *key);
+
+/* ---- sql_facts.c */
+
+uint64_t sql_keys_of(const tamis_facts *facts);
+void sql_result_facts(sqlite3_context *context, const tamis_facts *facts);
+
+/* ---- registration: each is a user of `state` and releases it */
+
+int sql_functions_register(sqlite3 *db, struct sql_state *state);
+int sql_tables_register(sqlite3 *db, struct sql_state *state);
+
+#endif

@@ -1,0 +1,229 @@
+/* sql_filters.c - the filters of a connection: decoded once, verified always
+ *
+ * A query over a million rows asks one filter a million times, and SQLite hands its bytes to the
+ * function each time.  To decode them each time would cost a pass over the filter for every
+ * row.  But a filter may be believed only if these very bytes were verified.  Three ways to know
+ * that without decoding them again, the cheapest first:
+ *
+ *   1. auxiliary data   the argument is a constant of the statement (a literal, a bound
+ *                       parameter): SQLite itself remembers what belongs to it;
+ *   2. our own bytes    the pointer is to bytes that we gave out (tamis_file, tamis_filter): they
+ *                       never change, and nothing else is at their address while they are alive;
+ *   3. equal bytes      as long as one of the last SQL_RECENT filters, and equal in every byte: a
+ *                       memcmp, some ten times faster than decoding.
+ *
+ * Pointer and length of bytes that are SQLite's own prove nothing: the next row's value may be
+ * at the same address, or the page may have changed.  Nor do the checksums in the bytes: they
+ * would not tell a damaged copy of a filter from the filter. */
+#include "sql.h"
+SQLITE_EXTENSION_INIT3
+
+#include <stdio.h>
+#include <string.h>
+
+/* The filters kept for the next call take no more than this, but one may be larger. */
+#define RECENT_BYTES ((size_t)64 << 20)
+
+/* ------------------------------------------------------------------- the state */
+
+struct sql_state *sql_state_new(void) {
+    struct sql_state *state = sqlite3_malloc(sizeof *state);
+    if (state == NULL) return NULL;
+    memset(state, 0, sizeof *state);
+    state->users = 1;
+    return state;
+}
+
+/* The value of a statement may be the last thing to go. */
+static void state_free_if_unused(struct sql_state *state) {
+    if (state->users > 0 || state->all != NULL) return;
+    sqlite3_free(state->scratch);
+    sqlite3_free(state);
+}
+
+void sql_state_release(void *pointer) {
+    struct sql_state *state = pointer;
+    if (state->users == 1) {
+        for (int i = 0; i < SQL_RECENT; i++) sql_filter_release(state->recent[i]);
+    }
+    state->users--;
+    state_free_if_unused(state);
+}
+
+/* ------------------------------------------------------------------- a filter */
+
+struct sql_filter *sql_filter_new(struct sql_state *state, size_t size) {
+    struct sql_filter *f = sqlite3_malloc64(sizeof *f + size);
+    if (f == NULL) return NULL;
+    memset(f, 0, sizeof *f);
+    f->references = 1;
+    f->size = size;
+    f->state = state;
+    f->next = state->all;
+    state->all = f;
+    return f;
+}
+
+tamis_status sql_filter_open(struct sql_filter *f, const char *format) {
+    tamis_open_options o = TAMIS_OPEN_INIT;
+    f->facts = (tamis_facts)TAMIS_FACTS_INIT;
+    o.format = format;
+    if (format != NULL) snprintf(f->format, sizeof f->format, "%s", format);
+    tamis_status status = tamis_view(f->bytes, f->size, &o, &f->filter);
+    if (status == TAMIS_OK) status = tamis_info(f->filter, &f->facts);
+    if (status != TAMIS_OK) sql_filter_release(f);
+    return status;
+}
+
+void sql_filter_release(void *pointer) {
+    struct sql_filter *f = pointer;
+    if (f == NULL || --f->references > 0) return;
+    struct sql_filter **link = &f->state->all;
+    while (*link != f) link = &(*link)->next;
+    *link = f->next;
+    struct sql_state *state = f->state;
+    tamis_free(f->filter);
+    sqlite3_free(f);
+    state_free_if_unused(state);
+}
+
+/* ---------------------------------------------------------------- the last ones */
+
+/* Puts a filter in front, where it may be already. */
+static void keep(struct sql_state *state, struct sql_filter *f) {
+    if (state->recent[0] == f) return;
+    f->references++;
+    struct sql_filter *moved = f;
+    size_t bytes = 0;
+    for (int i = 0; i < SQL_RECENT; i++) {
+        struct sql_filter *here = state->recent[i];
+        state->recent[i] = moved;
+        if (moved != NULL) bytes += moved->size;
+        if (i > 0 && moved != NULL && bytes > RECENT_BYTES) {
+            sql_filter_release(moved);
+            state->recent[i] = NULL;
+        }
+        moved = here;
+        if (here == f) break; /* it left this place */
+    }
+    sql_filter_release(moved);
+}
+
+/* A filter that is alive and was read from just these bytes in this format; NULL if none. */
+static struct sql_filter *find(struct sql_state *state, const void *bytes, size_t size,
+                               const char *format) {
+    for (struct sql_filter *f = state->all; f != NULL; f = f->next) {
+        if ((const void *)f->bytes == bytes && f->size == size && f->filter != NULL &&
+            strcmp(f->format, format) == 0) {
+            return f;
+        }
+    }
+    for (int i = 0; i < SQL_RECENT; i++) {
+        struct sql_filter *f = state->recent[i];
+        if (f != NULL && f->size == size && strcmp(f->format, format) == 0 &&
+            memcmp(f->bytes, bytes, size) == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+/* With a reference for the caller. */
+static tamis_status obtain(struct sql_state *state, const void *bytes, size_t size,
+                           const char *format, struct sql_filter **out) {
+    struct sql_filter *f = find(state, bytes, size, format != NULL ? format : "");
+    if (f == NULL) {
+        f = sql_filter_new(state, size);
+        if (f == NULL) return TAMIS_E_NOMEM;
+        memcpy(f->bytes, bytes, size);
+        const tamis_status status = sql_filter_open(f, format);
+        if (status != TAMIS_OK) return status;
+    } else {
+        f->references++;
+    }
+    keep(state, f);
+    *out = f;
+    return TAMIS_OK;
+}
+
+/* ------------------------------------------------------------------- arguments */
+
+/* The name of a format, which may have parameters; NULL if the value is NULL or missing. */
+static bool format_argument(sqlite3_context *context, sqlite3_value *value, const char *function,
+                            const char **format) {
+    *format = NULL;
+    if (value == NULL || sqlite3_value_type(value) == SQLITE_NULL) return true;
+    *format = (const char *)sqlite3_value_text(value);
+    if (*format != NULL && strlen(*format) < sizeof((struct sql_filter *)0)->format) return true;
+    sql_result_status(context, TAMIS_E_ARGUMENT, function);
+    return false;
+}
+
+const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index,
+                                             sqlite3_value *value, sqlite3_value *format_value,
+                                             const char *function) {
+    struct sql_filter *f = index < 0 ? NULL : sqlite3_get_auxdata(context, index);
+    const char *format;
+    if (f != NULL && format_value == NULL) return f;
+    if (sqlite3_value_type(value) == SQLITE_NULL) return NULL;
+    if (!format_argument(context, format_value, function, &format)) return NULL;
+    if (f != NULL && strcmp(f->format, format != NULL ? format : "") == 0) return f;
+    if (sqlite3_value_type(value) != SQLITE_BLOB) {
+        char text[100];
+        snprintf(text, sizeof text, "%s: a filter is a BLOB", function);
+        sqlite3_result_error(context, text, -1);
+        return NULL;
+    }
+    const void *bytes = sqlite3_value_blob(value);
+    const size_t size = (size_t)sqlite3_value_bytes(value);
+    const tamis_status status =
+        size == 0 ? TAMIS_E_TRUNCATED : obtain(sqlite3_user_data(context), bytes, size, format, &f);
+    if (status != TAMIS_OK) {
+        sql_result_status(context, status, function);
+        return NULL;
+    }
+    /* If SQLite does not keep it, because the argument is no constant, the last ones do. */
+    if (index < 0) {
+        sql_filter_release(f);
+    } else {
+        sqlite3_set_auxdata(context, index, f, sql_filter_release);
+    }
+    return f;
+}
+
+/* --------------------------------------------------------------------- results */
+
+static void release_bytes(void *bytes) {
+    sql_filter_release((char *)bytes - offsetof(struct sql_filter, bytes));
+}
+
+void sql_result_bytes(sqlite3_context *context, struct sql_filter *f) {
+    f->references++;
+    sqlite3_result_blob64(context, f->bytes, f->size, release_bytes);
+}
+
+void sql_result_filter(sqlite3_context *context, const tamis_filter *filter, const char *function) {
+    const uint64_t size = tamis_encoded_size(filter);
+    void *bytes = size > SIZE_MAX / 2 ? NULL : sqlite3_malloc64(size);
+    if (bytes == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    const tamis_status status = tamis_encode(filter, bytes, (size_t)size, NULL);
+    if (status == TAMIS_OK) {
+        sqlite3_result_blob64(context, bytes, size, sqlite3_free);
+    } else {
+        sqlite3_free(bytes);
+        sql_result_status(context, status, function);
+    }
+}
+
+void sql_result_status(sqlite3_context *context, tamis_status status, const char *function) {
+    char text[200];
+    if (status == TAMIS_E_NOMEM) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    snprintf(text, sizeof text, "%s: %s", function, tamis_status_text(status));
+    sqlite3_result_error(context, text, -1);
+}

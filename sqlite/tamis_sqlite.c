@@ -1,0 +1,39 @@
+/* tamis_sqlite.c - membership filters in SQLite: a loadable extension
+ *
+ *     .load tamis_sqlite
+ *     CREATE TABLE seen AS SELECT tamis_build(url, 0.001) AS filter FROM visits;
+ *     SELECT url FROM crawl, seen WHERE NOT tamis_contains(filter, url);
+ *
+ * doc/sqlite.md is the manual.  A filter is a BLOB: the bytes of a .tamis file, or of another
+ * system's.  Whatever is asked of a blob, its checksums were compared first; one that is damaged
+ * is an SQL error and never an answer.
+ *
+ * SQLite derives the name of the entry point from the name of the file: of tamis_sqlite.so it is
+ * sqlite3_tamissqlite_init.  sqlite3_tamis_init is the same for who calls it by name, or keeps
+ * the file as tamis.so. */
+#include "sql.h"
+SQLITE_EXTENSION_INIT1
+
+#ifdef _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
+EXPORTED int sqlite3_tamis_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
+EXPORTED int sqlite3_tamissqlite_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
+
+int sqlite3_tamis_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
+    SQLITE_EXTENSION_INIT2(api);
+    (void)error;
+    struct sql_state *state = sql_state_new();
+    if (state == NULL) return SQLITE_NOMEM;
+    int code = sql_functions_register(db, state);
+    if (code == SQLITE_OK) code = sql_tables_register(db, state);
+    sql_state_release(state);
+    return code;
+}
+
+int sqlite3_tamissqlite_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
+    return sqlite3_tamis_init(db, error, api);
+}
