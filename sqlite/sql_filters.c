@@ -109,12 +109,13 @@ static void keep(struct sql_state *state, struct sql_filter *f) {
     sql_filter_release(moved);
 }
 
-/* A filter that is alive and was read from just these bytes in this format; NULL if none. */
+/* A filter that is alive and was read from just these bytes in this format; NULL if none.  Our
+ * own bytes are known in the format in which they were read, and need no name for it. */
 static struct sql_filter *find(struct sql_state *state, const void *bytes, size_t size,
                                const char *format) {
     for (struct sql_filter *f = state->all; f != NULL; f = f->next) {
-        if ((const void *)f->bytes == bytes && f->size == size && f->filter != NULL &&
-            strcmp(f->format, format) == 0) {
+        const bool same = format[0] == '\0' || strcmp(f->format, format) == 0;
+        if ((const void *)f->bytes == bytes && f->size == size && f->filter != NULL && same) {
             return f;
         }
     }
