@@ -78,8 +78,9 @@ struct sql_key {
     uint8_t number[8]; /* where the bytes of a number are */
 };
 
-/* The key that a value, not NULL, is where nothing is known but the value. */
-void sql_key_plain(sqlite3_value *value, struct sql_key *key);
+/* The key that a value, not NULL, is where nothing is known but the value; false for lack of
+ * memory. */
+bool sql_key_plain(sqlite3_value *value, struct sql_key *key);
 
 enum sql_key_verdict {
     SQL_KEY,         /* it is one */

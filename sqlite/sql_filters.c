@@ -155,8 +155,9 @@ static bool format_argument(sqlite3_context *context, sqlite3_value *value, cons
     *format = NULL;
     if (value == NULL || sqlite3_value_type(value) == SQLITE_NULL) return true;
     *format = (const char *)sqlite3_value_text(value);
-    if (*format != NULL && strlen(*format) < sizeof((struct sql_filter *)0)->format) return true;
-    sql_result_status(context, TAMIS_E_ARGUMENT, function);
+    const bool fits = *format != NULL && strlen(*format) < sizeof((struct sql_filter *)0)->format;
+    if (fits) return true;
+    sql_result_status(context, *format == NULL ? TAMIS_E_NOMEM : TAMIS_E_FORMAT, function);
     return false;
 }
 

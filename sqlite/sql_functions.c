@@ -104,8 +104,14 @@ static bool build_refuse(sqlite3_context *context, const char *sentence) {
 }
 
 /* A kind, a foreign format (which may have parameters), or "auto". */
-static bool take_kind(sqlite3_context *context, const char *name, tamis_options *o) {
-    if (name == NULL || strcmp(name, "auto") == 0) return true;
+static bool take_kind(sqlite3_context *context, sqlite3_value *value, tamis_options *o) {
+    if (sqlite3_value_type(value) == SQLITE_NULL) return true;
+    const char *name = (const char *)sqlite3_value_text(value);
+    if (name == NULL) {
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
+    if (strcmp(name, "auto") == 0) return true;
     o->kind = tamis_kind_find(name);
     if (o->kind != TAMIS_AUTO) return true;
     char format[64];
@@ -134,7 +140,7 @@ static bool take_options(sqlite3_context *context, int count, sqlite3_value **va
         if (capacity < 0) return build_refuse(context, "the capacity is less than 0");
         o->capacity = (uint64_t)capacity;
     }
-    return count < 3 || take_kind(context, (const char *)sqlite3_value_text(values[2]), o);
+    return count < 3 || take_kind(context, values[2], o);
 }
 
 static void build_step(sqlite3_context *context, int count, sqlite3_value **values) {
@@ -152,8 +158,9 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
     }
     if (status == TAMIS_OK && sqlite3_value_type(values[0]) != SQLITE_NULL) {
         struct sql_key key;
-        sql_key_plain(values[0], &key);
-        status = tamis_builder_add(b->builder, key.bytes, key.length);
+        status = sql_key_plain(values[0], &key)
+                     ? tamis_builder_add(b->builder, key.bytes, key.length)
+                     : TAMIS_E_NOMEM;
     }
     if (status != TAMIS_OK) sql_result_status(context, status, "tamis_build");
 }

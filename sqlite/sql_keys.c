@@ -36,7 +36,7 @@ static bool is_integer(double value) {
     return value >= -0x1p63 && value < 0x1p63 && (double)(int64_t)value == value;
 }
 
-void sql_key_plain(sqlite3_value *value, struct sql_key *key) {
+bool sql_key_plain(sqlite3_value *value, struct sql_key *key) {
     key->is_hash = false;
     switch (sqlite3_value_type(value)) {
         case SQLITE_INTEGER:
@@ -51,10 +51,12 @@ void sql_key_plain(sqlite3_value *value, struct sql_key *key) {
             key->bytes = sqlite3_value_blob(value);
             key->length = (size_t)sqlite3_value_bytes(value);
             break;
-        default:
+        default: /* of a database in UTF-16 it is a copy */
             key->bytes = sqlite3_value_text(value);
             key->length = (size_t)sqlite3_value_bytes(value);
+            return key->bytes != NULL;
     }
+    return true;
 }
 
 /* --------------------------------------------------------------------- records */
@@ -88,7 +90,8 @@ static bool record_of(struct sql_state *state, sqlite3_value *value, struct reco
         text = type == SQLITE_BLOB ? sqlite3_value_blob(value) : sqlite3_value_text(value);
         record->length = (size_t)sqlite3_value_bytes(value);
     }
-    if (!reserve(state, record->length + 1)) return false;
+    const bool lost = text == NULL && type == SQLITE_TEXT;
+    if (lost || !reserve(state, record->length + 1)) return false;
     record->at = (char *)state->scratch;
     if (record->length != 0) memcpy(record->at, text, record->length);
     record->at[record->length] = '\0';
@@ -172,7 +175,8 @@ static enum sql_key_verdict utf16_key(struct sql_state *state, const tamis_key_f
     const void *text = blob ? sqlite3_value_blob(value) : sqlite3_value_text16le(value);
     r.length = (size_t)(blob ? sqlite3_value_bytes(value) : sqlite3_value_bytes16(value));
     if (r.length % 2 != 0) return SQL_KEY_FOREIGN;
-    if (!reserve(state, r.length + 1)) return SQL_KEY_NOMEM;
+    const bool lost = text == NULL && !blob;
+    if (lost || !reserve(state, r.length + 1)) return SQL_KEY_NOMEM;
     r.at = (char *)state->scratch;
     if (r.length != 0) memcpy(r.at, text, r.length);
     if ((form->flags & TAMIS_KEY_STRIP_CR) && r.length >= 2 && r.at[r.length - 2] == '\r' &&
@@ -221,7 +225,7 @@ enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filte
         key->hash = (uint64_t)sqlite3_value_int64(value);
         return sqlite3_value_type(value) == SQLITE_INTEGER ? SQL_KEY : SQL_KEY_FOREIGN;
     }
-    sql_key_plain(value, key);
+    if (!sql_key_plain(value, key)) return SQL_KEY_NOMEM;
     const bool fits = f->facts.key_bytes == 0 || key->length == f->facts.key_bytes;
     return fits ? SQL_KEY : SQL_KEY_FOREIGN;
 }

@@ -258,7 +258,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int given, const char *unuse
     for (int i = 0, next = 0; i < 3 && next < count; i++) {
         if ((given >> i & 1) == 0) continue;
         argument[i] = values[next++];
-        if (i > 0) text[i] = (const char *)sqlite3_value_text(argument[i]);
+        if (i == 0 || sqlite3_value_type(argument[i]) == SQLITE_NULL) continue;
+        text[i] = (const char *)sqlite3_value_text(argument[i]);
+        if (text[i] == NULL) return SQLITE_NOMEM;
     }
     if (argument[0] == NULL) return complain(c, "which one?  It needs an argument");
     if (sqlite3_value_type(argument[0]) == SQLITE_NULL) return SQLITE_OK;

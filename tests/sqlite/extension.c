@@ -14,7 +14,7 @@ static sqlite3 *db;
 
 /* ------------------------------------------------------------------- a connection */
 
-static sqlite3 *open_database(void) {
+static sqlite3 *open_database(const char *encoding) {
     sqlite3 *opened = NULL;
     char *error = NULL;
     if (sqlite3_open(":memory:", &opened) != SQLITE_OK) return opened;
@@ -22,6 +22,7 @@ static sqlite3 *open_database(void) {
     const int code = sqlite3_load_extension(opened, getenv("TAMIS_EXTENSION"), NULL, &error);
     CHECK(code == SQLITE_OK, "load: %s", error);
     sqlite3_free(error);
+    sqlite3_exec(opened, encoding, NULL, NULL, NULL);
     return opened;
 }
 
@@ -89,7 +90,7 @@ static void keys_of_every_type(void) {
     expect("SELECT tamis_contains(filter, 9007199254740992) FROM f", "0");
     expect("SELECT tamis_contains(filter, x'0700000000000000') FROM f", "1");
     expect("SELECT tamis_contains(filter, x'0000000000000440') FROM f", "1");
-    expect("SELECT tamis_contains(filter, CAST('apple' AS BLOB)) FROM f", "1");
+    expect("SELECT tamis_contains(filter, x'6170706c65') FROM f", "1");
     expect("SELECT tamis_contains(filter, x'') FROM f", "1");
     expect("SELECT tamis_contains(filter, 'APPLE') FROM f", "0");
     expect("SELECT tamis_contains(filter, -0.0) FROM f", "0");
@@ -321,7 +322,9 @@ static void *failing_realloc(void *block, int size) {
 }
 
 static const char *const scenarios[] = {
-    "SELECT tamis_contains(tamis_build(k, 0.01, 'bloom'), 7) FROM v",
+    "SELECT tamis_contains(tamis_build(k, 0.01, 'bloom'), 'fig') FROM v",
+    "SELECT sum(tamis_contains(g, k, 'guava')) FROM v, (SELECT tamis_build(k, 0.01, 'guava') AS g "
+    "FROM v)",
     "SELECT tamis_contains(filter, k) FROM v, m LIMIT 9",
     "SELECT tamis_info(filter) FROM f",
     "SELECT length(tamis_merge(filter)) FROM m",
@@ -361,17 +364,22 @@ int main(int argc, char **argv) {
     sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* every allocation is seen */
 
-    db = open_database();
-    keys_of_every_type();
-    nulls();
-    options();
-    changing();
-    sources();
-    no_memory();
-    files();
-    damaged_blobs();
-    damaged_neighbours();
-    CHECK(sqlite3_close(db) == SQLITE_OK, "statements are left");
+    /* Text of a database in UTF-16 is converted at every call. */
+    static const char *const encodings[] = {"PRAGMA encoding = 'UTF-16'",
+                                            "PRAGMA encoding = 'UTF-8'"};
+    for (size_t i = 0; i < 2; i++) {
+        db = open_database(encodings[i]);
+        keys_of_every_type();
+        nulls();
+        options();
+        changing();
+        sources();
+        no_memory();
+        files();
+        if (i == 1) damaged_blobs();
+        if (i == 1) damaged_neighbours();
+        CHECK(sqlite3_close(db) == SQLITE_OK, "statements are left");
+    }
     CHECK(sqlite3_memory_used() == 0, "%lld bytes are left", (long long)sqlite3_memory_used());
     return run_end();
 }
