@@ -176,15 +176,18 @@ struct choice {
     unsigned width; /* 0: there is none left */
 };
 
+/* More bytes than the widest table can use, with eight slots to spare, are left unused. */
 static struct choice choice_first(const struct want *want, uint64_t keys) {
     struct choice c = {want->bytes, 0};
-    if (want->rate == 0) {
-        const uint64_t width = c.bytes * 8 / keys;
-        c.width = width > WIDTH_MOST ? WIDTH_MOST : (unsigned)width;
-    } else {
+    if (want->rate > 0) {
         c.width = tamis__width_for(want->rate);
         c.bytes = linear_first(keys, c.width);
+        return c;
     }
+    const uint64_t most = linear_first(keys, WIDTH_MOST) + WIDTH_MOST;
+    if (c.bytes > most) c.bytes = most;
+    const uint64_t width = c.bytes * 8 / keys;
+    c.width = width > WIDTH_MOST ? WIDTH_MOST : (unsigned)width;
     return c;
 }
 
