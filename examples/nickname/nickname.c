@@ -1,0 +1,154 @@
+/* nickname.c - nickname TAKEN WANTED: is this name taken?  A filter first, a database second
+ *
+ *     wanted name --> filter --> "no": free, at once, certainly
+ *                        `-----> "maybe" --> SQLite --> taken, or free after all
+ *
+ * The answer is always exact: what the filter lets through is looked up.  The filter saves the
+ * look-ups for names that are free, most of what people try.  A name that somebody takes is added
+ * to the filter first and inserted into the table second: a name in the filter alone does no harm,
+ * one in the table alone would be offered to the next who asks.
+ *
+ * TAKEN has a name a line; WANTED, too: each is asked for, and the first hundred that are free
+ * are taken. */
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+
+enum { takers = 100 };
+
+typedef struct names {
+    sqlite3 *database;
+    sqlite3_stmt *find, *insert;
+    tamis_filter *filter; /* NULL: the database alone */
+    uint64_t queries, found;
+    int newcomers;
+} names;
+
+static void sql(names *taken, int code, int expected) {
+    if (code != expected) job_fail("sqlite: %s", sqlite3_errmsg(taken->database));
+}
+
+static bool in_database(names *taken, const char *name, size_t length) {
+    taken->queries++;
+    sql(taken, sqlite3_bind_text(taken->find, 1, name, (int)length, SQLITE_STATIC), SQLITE_OK);
+    int code = sqlite3_step(taken->find);
+    if (code != SQLITE_ROW) sql(taken, code, SQLITE_DONE);
+    sqlite3_reset(taken->find);
+    return code == SQLITE_ROW;
+}
+
+static bool is_taken(names *taken, const char *name, size_t length) {
+    if (taken->filter && !tamis_contains(taken->filter, name, length)) return false;
+    return in_database(taken, name, length);
+}
+
+static void take(names *taken, const char *name, size_t length) {
+    if (taken->filter) job_check(tamis_add(taken->filter, name, length, NULL), "adding a name");
+    sql(taken, sqlite3_bind_text(taken->insert, 1, name, (int)length, SQLITE_STATIC), SQLITE_OK);
+    sql(taken, sqlite3_step(taken->insert), SQLITE_DONE);
+    sqlite3_reset(taken->insert);
+}
+
+static void open_database(names *taken) {
+    sql(taken, sqlite3_open("names.db", &taken->database), SQLITE_OK);
+    const char *table =
+        "PRAGMA synchronous = off;"
+        "CREATE TABLE names (name TEXT PRIMARY KEY) WITHOUT ROWID;";
+    sql(taken, sqlite3_exec(taken->database, table, NULL, NULL, NULL), SQLITE_OK);
+    sql(taken,
+        sqlite3_prepare_v2(taken->database, "SELECT 1 FROM names WHERE name = ?", -1, &taken->find,
+                           NULL),
+        SQLITE_OK);
+    sql(taken,
+        sqlite3_prepare_v2(taken->database, "INSERT OR IGNORE INTO names VALUES (?)", -1,
+                           &taken->insert, NULL),
+        SQLITE_OK);
+}
+
+/* Calls `handle` for each line; returns how many there were. */
+static uint64_t each_line(const char *path, void (*handle)(names *, const char *, size_t),
+                          names *taken) {
+    FILE *file = job_open(path);
+    char *line = NULL;
+    size_t room = 0, length;
+    uint64_t count = 0;
+    for (; job_line(file, &line, &room, &length); count++) handle(taken, line, length);
+    free(line);
+    fclose(file);
+    return count;
+}
+
+/* The table of names, and the filter: a growing one, since there will be more names. */
+static uint64_t fill(names *taken, const char *path) {
+    tamis_options want = TAMIS_OPTIONS_INIT;
+    want.kind = TAMIS_GROWING;
+    job_check(tamis_create(&want, &taken->filter), "making a filter");
+    sql(taken, sqlite3_exec(taken->database, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
+    uint64_t count = each_line(path, take, taken);
+    sql(taken, sqlite3_exec(taken->database, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
+    return count;
+}
+
+static void ask(names *taken, const char *name, size_t length) {
+    taken->found += is_taken(taken, name, length);
+}
+
+/* Takes the first names that are free; they must be taken from then on. */
+static void ask_and_take(names *taken, const char *name, size_t length) {
+    if (taken->newcomers == takers || is_taken(taken, name, length)) return;
+    take(taken, name, length);
+    taken->newcomers++;
+    if (!is_taken(taken, name, length)) job_fail("%s was taken and is free again", name);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3) job_fail("usage: nickname TAKEN WANTED");
+    names taken = {0};
+    open_database(&taken);
+    uint64_t count = fill(&taken, argv[1]);
+    each_line(argv[2], ask_and_take, &taken);
+
+    /* The same questions, with and without the filter. */
+    uint64_t queries[2], answers[2], asked = 0;
+    double seconds[2];
+    tamis_filter *filter = taken.filter;
+    for (int with_filter = 0; with_filter < 2; with_filter++) {
+        taken.filter = with_filter ? filter : NULL;
+        taken.queries = taken.found = 0;
+        double start = job_seconds();
+        asked = each_line(argv[2], ask, &taken);
+        seconds[with_filter] = job_seconds() - start;
+        queries[with_filter] = taken.queries;
+        answers[with_filter] = taken.found;
+    }
+    uint64_t vacant = asked - answers[0];
+    uint64_t looked_up = queries[1] - answers[1];
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    job_check(tamis_info(filter, &facts), "looking at the filter");
+
+    job_row("", "SQLite alone", "filter first", NULL);
+    job_row("names taken", job_count((double)count), job_count((double)count), NULL);
+    job_row("names asked for", job_count((double)asked), job_count((double)asked), NULL);
+    job_row("  found to be taken", job_count((double)answers[0]), job_count((double)answers[1]),
+            NULL);
+    job_row("  found to be free", job_count((double)vacant),
+            job_count((double)(asked - answers[1])), NULL);
+    job_row("queries to SQLite", job_count((double)queries[0]), job_count((double)queries[1]),
+            NULL);
+    job_row("  for names that are free", job_count((double)vacant), job_count((double)looked_up),
+            NULL);
+    job_row("microseconds a question", job_text("%.2f", seconds[0] / (double)asked * 1e6),
+            job_text("%.2f", seconds[1] / (double)asked * 1e6), NULL);
+    job_row("memory of the filter, MB", "-", job_text("%.2f", (double)facts.table_bytes / 1e6),
+            NULL);
+    if (answers[0] != answers[1]) job_fail("the filter changed an answer");
+    if (taken.newcomers != takers || vacant < asked / 4) job_fail("too few names are free to tell");
+    if (looked_up * 50 > vacant) job_fail("less than 98 %% of the needless queries were saved");
+
+    tamis_free(filter);
+    sqlite3_finalize(taken.find);
+    sqlite3_finalize(taken.insert);
+    sqlite3_close(taken.database);
+}
