@@ -34,9 +34,9 @@ enum { TAMIS__STATIC_LG_SHARDS = 0, TAMIS__STATIC_KEYS = 1, TAMIS__STATIC_OWN = 
 
 /* One shard as it is built and as it is read. */
 struct tamis__shard {
-    uint8_t *table; /* when built: from tamis__table_alloc, `bytes` long */
     uint64_t bytes;
     uint64_t keys;
+    uint8_t *table; /* when built: from tamis__table_alloc, `bytes` long */
     uint64_t word[TAMIS__SHARD_WORDS];
 };
 
