@@ -201,15 +201,22 @@ static tamis_status add_group(tamis_filter *f, struct tamis__group *g, uint64_t 
     return status;
 }
 
+static tamis_status distinct_shard(struct tamis__keys *keys, uint64_t shard,
+                                   struct tamis__group *g) {
+    tamis_status status = tamis__keys_shard(keys, shard, g);
+    if (status == TAMIS_OK && (status = tamis__group_distinct(g)) != TAMIS_OK) tamis__group_free(g);
+    return status;
+}
+
 /* One shard is grouped once; several are read twice, first to count the distinct keys. */
 static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
     const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(b->keys));
     const uint64_t shards = (uint64_t)1 << lg;
     struct tamis__group g;
-    tamis_status status = tamis__keys_seal(b->keys);
+    tamis_status status = tamis__keys_seal(b->keys, b->want.threads, shards > 1);
     uint64_t distinct = 0;
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
-        status = tamis__keys_shard(b->keys, s, &g);
+        status = distinct_shard(b->keys, s, &g);
         if (status != TAMIS_OK) return status;
         distinct += g.count;
         if (shards > 1) tamis__group_free(&g);
@@ -218,7 +225,7 @@ static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
     if (b->options.capacity == 0) b->want.capacity = b->like.capacity = distinct;
     status = tamis__filter_create(b->family, &b->want, &b->like, out);
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
-        if (shards > 1) status = tamis__keys_shard(b->keys, s, &g);
+        if (shards > 1) status = distinct_shard(b->keys, s, &g);
         if (status != TAMIS_OK) break;
         status = add_group(*out, &g, s, lg);
         if (shards > 1) tamis__group_free(&g);

@@ -93,7 +93,7 @@ static enum tamis__layout layout_of(const struct tamis__shape *shape) {
     return shape->word[TAMIS__PEELED_ARITY] == 3 ? TAMIS__FUSE3 : TAMIS__FUSE4;
 }
 
-static tamis_status build_shard(const struct tamis__shape *shape, const struct tamis__group *group,
+static tamis_status build_shard(const struct tamis__shape *shape, struct tamis__group *group,
                                 unsigned threads, const tamis_allocator *a,
                                 struct tamis__shard *shard) {
     return tamis__peeled_build_shard(&fuse_how, layout_of(shape), shape, group, threads, a, shard);

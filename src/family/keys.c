@@ -1,9 +1,16 @@
 /* keys.c - see keys.h
  *
- * In memory the hashes lie in pieces that double up to 4 MiB.  Sealing scatters them into one array
- * grouped by shard, giving each piece back as soon as it is empty, so the peak is little more than
- * 8 bytes a hash.  With one shard that step is left out, and the shard is grouped straight from the
- * pieces.
+ * In memory the hashes lie in pieces that double up to 4 MiB, or in the caller's array.  Sealing
+ * counts and scatters them into one array, in which a shard is a stretch.  Threads share the
+ * pieces, each with counts of its own:
+ *
+ *     the caller's array    -> by shard and bucket: a shard is lent out as it lies
+ *     pieces of one shard   -> by bucket: likewise
+ *     pieces of several     -> by shard only; a shard is grouped when it is asked for
+ *
+ * The last because places of all buckets, and with them all pages, are written to at once, while
+ * a few shards fill up as the pieces are given back: so the peak is little more than 8 bytes a
+ * hash.
  *
  * Past the memory limit the pieces are flushed: a run of the temporary file holds the hashes
  * of one flush, grouped by their top 10 bits, and the run's starts are kept in memory.  A
@@ -19,13 +26,14 @@
 #include <unistd.h>
 
 #include "core/bits.h"
+#include "core/parallel.h"
+#include "family/keys_group.h"
 
 #define PIECE_FIRST ((size_t)32 << 10) /* bytes; each piece doubles the one before, */
 #define PIECE_MOST ((size_t)4 << 20)   /* up to what is mapped, and given back, by itself */
 #define RUN_LG 10
 #define RUN_PARTS ((size_t)1 << RUN_LG)
-#define BUCKET_KEYS 2048 /* a bucket and the set that finds its repeats fit in the L2 cache */
-#define BUCKETS_LG_MAX 12
+#define SHARE_LEAST ((size_t)1 << 16) /* hashes that are worth a thread */
 
 struct piece {
     struct piece *next;
@@ -51,11 +59,12 @@ struct tamis__keys {
     uint64_t file_hashes;
     struct run *runs, *last_run;
 
-    bool sealed;
-    uint64_t *grouped; /* sealed in memory with several shards: by shard */
+    bool sealed, again; /* shards may be asked for more than once */
+    uint64_t *grouped;  /* sealed in memory: by shard, and by the next lg_parts bits */
     size_t grouped_bytes;
-    uint64_t *shard_start;
-    size_t shard_start_bytes;
+    unsigned lg_parts;
+    uint64_t *start; /* where each part begins; and the end */
+    size_t start_bytes;
 };
 
 unsigned tamis__keys_lg_shards(uint64_t count) {
@@ -119,70 +128,104 @@ void tamis__keys_free(struct tamis__keys *k) {
     if (k->file >= 0) close(k->file);
     if (k->temporary != NULL) tamis__release(&k->allocator, k->temporary, strlen(k->temporary) + 1);
     tamis__table_free(&k->allocator, k->grouped, k->grouped_bytes);
-    tamis__release(&k->allocator, k->shard_start, k->shard_start_bytes);
+    tamis__release(&k->allocator, k->start, k->start_bytes);
     const tamis_allocator a = k->allocator;
     tamis__release(&a, k, sizeof *k);
 }
 
-/* ---- all hashes in memory, piece by piece */
+/* ---- grouping all hashes in memory */
 
-struct stretch {
-    const uint64_t *hash;
+/* The work of several threads: stretches, of which thread t has every one after the t-th. */
+struct shares {
+    const tamis_allocator *allocator;
+    struct tamis__stretch *stretches;
+    struct piece **pieces; /* that they are, to be freed; NULL for the caller's array */
     size_t count;
-    bool raw; /* the caller's: not mixed yet */
+    unsigned threads, lg, shift;
+    uint64_t *next; /* for each thread and part: counts, then where it goes on */
+    uint64_t *to;
 };
 
-TAMIS_TEMPLATE uint64_t stretch_at(const struct stretch *s, size_t i) {
-    return s->raw ? tamis__mix64(s->hash[i]) : s->hash[i];
+static uint64_t *share_next(const struct shares *s, uint64_t thread) {
+    return s->next + (thread << s->lg);
 }
 
-/* The part of a hash that tells its place: bits `skip` .. `skip + lg` from the top. */
-TAMIS_TEMPLATE size_t part_of(uint64_t hash, unsigned skip, unsigned lg) {
-    return (size_t)(((hash << skip) >> 1) >> (63 - lg));
+static tamis_status count_share(void *context, uint64_t thread) {
+    const struct shares *s = (const struct shares *)context;
+    for (size_t i = (size_t)thread; i < s->count; i += s->threads) {
+        tamis__stretch_count(&s->stretches[i], 0, s->lg, share_next(s, thread));
+    }
+    return TAMIS_OK;
 }
 
-static void count_parts(const struct stretch *s, unsigned skip, unsigned lg, uint64_t *counts) {
-    for (size_t i = 0; i < s->count; i++) counts[part_of(stretch_at(s, i), skip, lg)]++;
+static tamis_status scatter_share(void *context, uint64_t thread) {
+    const struct shares *s = (const struct shares *)context;
+    for (size_t i = (size_t)thread; i < s->count; i += s->threads) {
+        tamis__stretch_scatter(&s->stretches[i], 0, s->lg, s->shift, share_next(s, thread), s->to);
+        if (s->pieces[i] != NULL)
+            tamis__table_free(s->allocator, s->pieces[i], s->pieces[i]->bytes);
+    }
+    return TAMIS_OK;
 }
 
-/* Counts become starts: counts[p] is where part p begins; counts[parts] is the end. */
-static void starts_from_counts(uint64_t *counts, size_t parts) {
+/* All threads' counts become places, thread after thread within each part. */
+static void share_places(const struct shares *s, uint64_t *start) {
+    const size_t parts = (size_t)1 << s->lg;
     uint64_t at = 0;
     for (size_t p = 0; p < parts; p++) {
-        const uint64_t n = counts[p];
-        counts[p] = at;
-        at += n;
+        start[p] = at;
+        for (unsigned t = 0; t < s->threads; t++) {
+            uint64_t *next = &share_next(s, t)[p];
+            const uint64_t count = *next;
+            *next = at;
+            at += count;
+        }
     }
-    counts[parts] = at;
+    start[parts] = at;
 }
 
-/* Puts each hash, shifted left by `skip`, where its part goes on; `next` moves along. */
-static void scatter(const struct stretch *s, unsigned skip, unsigned lg, uint64_t *next,
-                    uint64_t *to) {
-    for (size_t i = 0; i < s->count; i++) {
-        const uint64_t hash = stretch_at(s, i);
-        to[next[part_of(hash, skip, lg)]++] = hash << skip;
+/* The caller's array in equal stretches; or a stretch for each piece. */
+static void share_out(const struct tamis__keys *k, struct shares *s) {
+    const size_t each = (size_t)k->count / s->threads;
+    for (unsigned t = 0; k->borrowed != NULL && t < s->threads; t++) {
+        const size_t from = each * t, end = t + 1 == s->threads ? (size_t)k->count : from + each;
+        s->pieces[s->count] = NULL;
+        s->stretches[s->count++] = (struct tamis__stretch){k->borrowed + from, end - from, true};
+    }
+    for (struct piece *p = k->pieces; p != NULL; p = p->next) {
+        s->pieces[s->count] = p;
+        s->stretches[s->count++] = (struct tamis__stretch){p->hash, p->count, false};
     }
 }
 
-static void count_all(const struct tamis__keys *k, unsigned lg, uint64_t *counts) {
-    const struct stretch lent = {k->borrowed, (size_t)k->count, true};
-    if (k->borrowed != NULL) count_parts(&lent, 0, lg, counts);
-    for (const struct piece *p = k->pieces; p != NULL; p = p->next) {
-        const struct stretch s = {p->hash, p->count, false};
-        count_parts(&s, 0, lg, counts);
+/* Writes all hashes, shifted left by `shift`, to `to`, grouped by their top `lg` bits, and where
+ * each part begins to `start`.  Frees the pieces. */
+static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift, unsigned threads,
+                              uint64_t *start, uint64_t *to) {
+    const tamis_allocator *a = &k->allocator;
+    size_t most = 1 + (size_t)k->count / SHARE_LEAST;
+    struct shares s = {.allocator = a, .lg = lg, .shift = shift, .to = to};
+    s.threads = threads < 1 ? 1 : threads < most ? threads : (unsigned)most;
+    most = s.threads;
+    for (const struct piece *p = k->pieces; p != NULL; p = p->next) most++;
+    const size_t next_bytes = ((size_t)s.threads << lg) * sizeof *s.next;
+    s.next = (uint64_t *)tamis__alloc(a, next_bytes);
+    s.stretches = (struct tamis__stretch *)tamis__alloc(a, most * sizeof *s.stretches);
+    s.pieces = (struct piece **)tamis__alloc(a, most * sizeof *s.pieces);
+    const bool ready = s.next != NULL && s.stretches != NULL && s.pieces != NULL;
+    if (ready) {
+        memset(s.next, 0, next_bytes);
+        share_out(k, &s);
+        (void)tamis__parallel(s.threads, s.threads, count_share, &s);
+        share_places(&s, start);
+        k->pieces = k->last = NULL;
+        k->held_bytes = 0;
+        (void)tamis__parallel(s.threads, s.threads, scatter_share, &s);
     }
-}
-
-/* Frees the pieces on the way. */
-static void scatter_all(struct tamis__keys *k, unsigned lg, uint64_t *next, uint64_t *to) {
-    const struct stretch lent = {k->borrowed, (size_t)k->count, true};
-    if (k->borrowed != NULL) scatter(&lent, 0, lg, next, to);
-    while (k->pieces != NULL) {
-        const struct stretch s = {k->pieces->hash, k->pieces->count, false};
-        scatter(&s, 0, lg, next, to);
-        drop_piece(k);
-    }
+    tamis__release(a, s.next, next_bytes);
+    tamis__release(a, s.stretches, most * sizeof *s.stretches);
+    tamis__release(a, s.pieces, most * sizeof *s.pieces);
+    return ready ? TAMIS_OK : TAMIS_E_NOMEM;
 }
 
 /* ---- spilling */
@@ -232,20 +275,15 @@ static tamis_status flush(struct tamis__keys *k) {
     if (k->file < 0 && (k->file = nameless_file(k->temporary)) < 0) return TAMIS_E_IO;
     struct run *run = tamis__alloc(&k->allocator, sizeof *run);
     if (run == NULL) return TAMIS_E_NOMEM;
-    memset(run, 0, sizeof *run);
-    count_all(k, RUN_LG, run->start);
-    starts_from_counts(run->start, RUN_PARTS);
-    const uint64_t count = run->start[RUN_PARTS], bytes = count * 8;
+    run->next = NULL;
+    const uint64_t count = k->count - k->file_hashes, bytes = count * 8;
 
     uint64_t *grouped = tamis__table_alloc(&k->allocator, bytes);
     tamis_status status = grouped == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
-    if (status == TAMIS_OK) {
-        uint64_t next[RUN_PARTS];
-        memcpy(next, run->start, sizeof next);
-        scatter_all(k, RUN_LG, next, grouped);
-        if (!write_all(k->file, (const uint8_t *)grouped, (size_t)bytes, k->file_hashes * 8)) {
-            status = TAMIS_E_IO;
-        }
+    if (status == TAMIS_OK) status = group_all(k, RUN_LG, 0, 1, run->start, grouped);
+    if (status == TAMIS_OK &&
+        !write_all(k->file, (const uint8_t *)grouped, (size_t)bytes, k->file_hashes * 8)) {
+        status = TAMIS_E_IO;
     }
     tamis__table_free(&k->allocator, grouped, bytes);
     if (status != TAMIS_OK) {
@@ -305,30 +343,29 @@ tamis_status tamis__keys_add(struct tamis__keys *k, const uint64_t *hashes, size
 
 /* ---- sealing */
 
-tamis_status tamis__keys_seal(struct tamis__keys *k) {
+/* The parts into which sealing cuts a shard, as a rule the buckets that it will have.  Shards
+ * differ by far less than a 64th; one that does need other buckets gets them when it is asked
+ * for. */
+static unsigned parts_for(const struct tamis__keys *k, unsigned lg_shards) {
+    const uint64_t mean = k->count >> lg_shards;
+    if (lg_shards == 0) return tamis__group_lg_buckets(mean);
+    return k->borrowed != NULL && !k->again ? tamis__group_lg_buckets(mean + mean / 64) : 0;
+}
+
+tamis_status tamis__keys_seal(struct tamis__keys *k, unsigned threads, bool again) {
     if (k->sealed) return TAMIS_OK;
     k->sealed = true;
+    k->again = again;
     if (k->file >= 0) return flush(k);
-    const unsigned lg = tamis__keys_lg_shards(k->count);
-    if (lg == 0) return TAMIS_OK;
-
-    const size_t shards = (size_t)1 << lg;
-    k->shard_start_bytes = (shards + 1) * 8;
-    k->shard_start = tamis__alloc(&k->allocator, k->shard_start_bytes);
-    k->grouped_bytes = (size_t)k->count * 8;
-    k->grouped = tamis__table_alloc(&k->allocator, k->grouped_bytes);
-    uint64_t *next = tamis__alloc(&k->allocator, k->shard_start_bytes);
-    tamis_status status = TAMIS_E_NOMEM;
-    if (k->shard_start != NULL && k->grouped != NULL && next != NULL) {
-        memset(k->shard_start, 0, k->shard_start_bytes);
-        count_all(k, lg, k->shard_start);
-        starts_from_counts(k->shard_start, shards);
-        memcpy(next, k->shard_start, k->shard_start_bytes);
-        scatter_all(k, lg, next, k->grouped);
-        status = TAMIS_OK;
-    }
-    tamis__release(&k->allocator, next, k->shard_start_bytes);
-    return status;
+    const unsigned lg_shards = tamis__keys_lg_shards(k->count);
+    k->lg_parts = parts_for(k, lg_shards);
+    const unsigned lg = lg_shards + k->lg_parts;
+    k->start_bytes = (((size_t)1 << lg) + 1) * sizeof *k->start;
+    k->grouped_bytes = (size_t)k->count * sizeof *k->grouped;
+    k->start = (uint64_t *)tamis__alloc(&k->allocator, k->start_bytes);
+    k->grouped = (uint64_t *)tamis__table_alloc(&k->allocator, k->grouped_bytes);
+    if (k->start == NULL || k->grouped == NULL) return TAMIS_E_NOMEM;
+    return group_all(k, lg, lg_shards, threads, k->start, k->grouped);
 }
 
 /* ---- a shard: its hashes in one array */
@@ -350,7 +387,7 @@ static void run_part(const struct run *run, uint64_t shard, unsigned lg, uint64_
 static size_t keep_shard(uint64_t *hashes, size_t count, uint64_t shard, unsigned lg) {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (part_of(hashes[i], 0, lg) == shard) hashes[kept++] = hashes[i];
+        if (tamis__part_of(hashes[i], 0, lg) == shard) hashes[kept++] = hashes[i];
     }
     return kept;
 }
@@ -378,217 +415,34 @@ static tamis_status read_shard(const struct tamis__keys *k, uint64_t shard, unsi
     return TAMIS_OK;
 }
 
-/* ---- a shard: distinct hashes */
-
-/* A set of hashes that grows; 0 marks a free place, so the hash 0 is kept aside. */
-struct set {
-    uint64_t *place;
-    size_t places, used;
-    bool has_zero;
-    const tamis_allocator *allocator;
-};
-
-/* A product, because hashes of a bucket have their upper bits in common, those of a shard have
- * lost lower ones, and chosen ones may differ in any few. */
-TAMIS_TEMPLATE size_t set_first(const struct set *s, uint64_t hash) {
-    return (size_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (s->places - 1);
+/* A shard that lies in memory: lent if sealing has cut it into its buckets or finer. */
+static tamis_status sealed_shard(const struct tamis__keys *k, uint64_t shard,
+                                 struct tamis__group *g) {
+    const uint64_t *start = k->start + (shard << k->lg_parts);
+    const size_t count = (size_t)(start[(size_t)1 << k->lg_parts] - start[0]);
+    uint64_t *hashes = k->grouped + start[0];
+    const unsigned lg = tamis__group_lg_buckets(count);
+    if (lg <= k->lg_parts && !k->again) {
+        return tamis__group_lend(g, hashes, count, start, k->lg_parts - lg);
+    }
+    const struct tamis__stretch s = {hashes, count, false};
+    return tamis__group_copy(g, &s, 0);
 }
 
-/* True if the hash is new.  The set has a free place. */
-TAMIS_TEMPLATE bool set_add(struct set *s, uint64_t hash) {
-    if (hash == 0) {
-        const bool fresh = !s->has_zero;
-        s->has_zero = true;
-        return fresh;
-    }
-    size_t at = set_first(s, hash);
-    while (s->place[at] != 0) {
-        if (s->place[at] == hash) return false;
-        at = (at + 1) & (s->places - 1);
-    }
-    s->place[at] = hash;
-    s->used++;
-    return true;
-}
-
-static bool set_resize(struct set *s, size_t places) {
-    const struct set old = *s;
-    s->place = tamis__table_alloc(s->allocator, places * 8);
-    if (s->place == NULL) {
-        *s = old;
-        return false;
-    }
-    s->places = places;
-    s->used = 0;
-    for (size_t i = 0; i < old.places; i++) {
-        if (old.place[i] != 0) set_add(s, old.place[i]);
-    }
-    tamis__table_free(s->allocator, old.place, old.places * 8);
-    return true;
-}
-
-#define SET_PLACES ((size_t)4 * BUCKET_KEYS)
-
-/* Empties it; one that had to grow for an unusual bucket starts small again. */
-static bool set_clear(struct set *s) {
-    s->has_zero = false;
-    if (s->places > SET_PLACES) {
-        tamis__table_free(s->allocator, s->place, s->places * 8);
-        s->place = NULL;
-        s->places = 0;
-        return set_resize(s, SET_PLACES);
-    }
-    memset(s->place, 0, s->places * 8);
-    s->used = 0;
-    return true;
-}
-
-/* Keeps the first of equal hashes in g->hashes[from..to), moved down to `kept`; returns the
- * new end, or SIZE_MAX if there is no memory. */
-static size_t keep_distinct(struct set *set, uint64_t *hashes, size_t from, size_t to,
-                            size_t kept) {
-    for (size_t i = from; i < to; i++) {
-        if (set->used * 2 >= set->places && !set_resize(set, set->places * 4)) return SIZE_MAX;
-        const uint64_t hash = hashes[i];
-        hashes[kept] = hash;
-        kept += set_add(set, hash);
-    }
-    return set_clear(set) ? kept : SIZE_MAX;
-}
-
-/* Drops repeats within each bucket and closes the gaps; bucket b ends at ends[b]. */
-static tamis_status drop_repeats(struct tamis__group *g, const uint64_t *ends) {
-    const size_t buckets = (size_t)1 << g->lg_buckets;
-    struct set set = {.allocator = &g->allocator};
-    size_t kept = 0, from = 0;
-    if (!set_resize(&set, SET_PLACES)) return TAMIS_E_NOMEM;
-    for (size_t b = 0; b < buckets && kept != SIZE_MAX; b++) {
-        g->start[b] = kept;
-        kept = keep_distinct(&set, g->hashes, from, (size_t)ends[b], kept);
-        from = (size_t)ends[b];
-    }
-    tamis__table_free(&g->allocator, set.place, set.places * 8);
-    if (kept == SIZE_MAX) return TAMIS_E_NOMEM;
-    g->start[buckets] = kept;
-    g->count = kept;
-    return TAMIS_OK;
-}
-
-static unsigned lg_buckets_for(uint64_t count) {
-    unsigned lg = 0;
-    while (lg < BUCKETS_LG_MAX && count >> lg > BUCKET_KEYS) lg++;
-    return lg;
-}
-
-/* The group's arrays for `count` hashes; `next` has room for the buckets and one more. */
-static tamis_status group_alloc(struct tamis__group *g, uint64_t count, uint64_t **next) {
-    g->lg_buckets = lg_buckets_for(count);
-    g->start_bytes = (((size_t)1 << g->lg_buckets) + 1) * sizeof(size_t);
-    if (!tamis__array_size(count, 8, &g->hashes_bytes)) return TAMIS_E_NOMEM;
-    g->start = tamis__alloc(&g->allocator, g->start_bytes);
-    g->hashes = tamis__table_alloc(&g->allocator, g->hashes_bytes);
-    *next = tamis__alloc(&g->allocator, (((size_t)1 << g->lg_buckets) + 1) * 8);
-    if (g->start == NULL || g->hashes == NULL || *next == NULL) return TAMIS_E_NOMEM;
-    memset(*next, 0, (((size_t)1 << g->lg_buckets) + 1) * 8);
-    return TAMIS_OK;
-}
-
-/* Groups one stretch, or (NULL) all pieces. */
-static tamis_status group_from(struct tamis__keys *k, const struct stretch *s, unsigned skip,
-                               struct tamis__group *g) {
-    uint64_t *next = NULL;
-    const uint64_t count = s == NULL ? k->count : s->count;
-    tamis_status status = group_alloc(g, count, &next);
-    if (status == TAMIS_OK) {
-        const unsigned lg = g->lg_buckets;
-        if (s == NULL) {
-            count_all(k, lg, next);
-            starts_from_counts(next, (size_t)1 << lg);
-            scatter_all(k, lg, next, g->hashes);
-        } else {
-            count_parts(s, skip, lg, next);
-            starts_from_counts(next, (size_t)1 << lg);
-            scatter(s, skip, lg, next, g->hashes);
-        }
-        status = drop_repeats(g, next); /* next[b] is now the end of bucket b */
-    }
-    tamis__release(&g->allocator, next, (((size_t)1 << g->lg_buckets) + 1) * 8);
-    if (status != TAMIS_OK) tamis__group_free(g);
+static tamis_status spilled_shard(const struct tamis__keys *k, uint64_t shard,
+                                  struct tamis__group *g) {
+    const unsigned lg = tamis__keys_lg_shards(k->count);
+    uint64_t *hashes;
+    size_t count, bytes;
+    tamis_status status = read_shard(k, shard, lg, &hashes, &count, &bytes);
+    if (status != TAMIS_OK) return status;
+    const struct tamis__stretch s = {hashes, count, false};
+    status = tamis__group_copy(g, &s, lg);
+    tamis__table_free(&k->allocator, hashes, bytes);
     return status;
 }
 
 tamis_status tamis__keys_shard(struct tamis__keys *k, uint64_t shard, struct tamis__group *g) {
-    const unsigned lg = tamis__keys_lg_shards(k->count);
     *g = (struct tamis__group){.allocator = k->allocator};
-    if (k->file >= 0) {
-        uint64_t *hashes;
-        size_t count, bytes;
-        tamis_status status = read_shard(k, shard, lg, &hashes, &count, &bytes);
-        if (status != TAMIS_OK) return status;
-        const struct stretch s = {hashes, count, false};
-        status = group_from(k, &s, lg, g);
-        tamis__table_free(&k->allocator, hashes, bytes);
-        return status;
-    }
-    if (lg == 0) return group_from(k, NULL, 0, g);
-    /* Sealing has shifted nothing out: scatter with skip 0 kept the whole hash. */
-    const uint64_t from = k->shard_start[shard], to = k->shard_start[shard + 1];
-    const struct stretch s = {k->grouped + from, (size_t)(to - from), false};
-    return group_from(k, &s, lg, g);
-}
-
-void tamis__group_free(struct tamis__group *g) {
-    tamis__table_free(&g->allocator, g->hashes, g->hashes_bytes);
-    tamis__release(&g->allocator, g->start, g->start_bytes);
-    g->hashes = NULL;
-    g->start = NULL;
-}
-
-/* ---- sorting a group */
-
-static int compare_hashes(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-#define SORT_LG 8
-#define SORT_PARTS ((size_t)1 << SORT_LG)
-#define SORT_FEW 32 /* hashes of a part that are sorted by insertion */
-
-static void insertion_sort(uint64_t *hash, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        const uint64_t x = hash[i];
-        size_t at = i;
-        for (; at > 0 && hash[at - 1] > x; at--) hash[at] = hash[at - 1];
-        hash[at] = x;
-    }
-}
-
-/* The hashes of a bucket agree in their first `skip` bits and are uniform after that, as a
- * rule; so the next 8 bits cut it into parts of a few hashes (10 ns a hash; qsort takes 60). */
-static void sort_bucket(uint64_t *hash, size_t count, unsigned skip) {
-    uint64_t copy[2 * BUCKET_KEYS], next[SORT_PARTS + 1] = {0};
-    if (count > 2 * BUCKET_KEYS) {
-        qsort(hash, count, sizeof *hash, compare_hashes);
-        return;
-    }
-    const struct stretch s = {copy, count, false};
-    memcpy(copy, hash, count * sizeof *hash);
-    count_parts(&s, skip, SORT_LG, next);
-    starts_from_counts(next, SORT_PARTS);
-    for (size_t i = 0; i < count; i++) hash[next[part_of(copy[i], skip, SORT_LG)]++] = copy[i];
-    for (size_t p = 0, from = 0; p < SORT_PARTS; from = (size_t)next[p++]) {
-        const size_t few = (size_t)next[p] - from;
-        if (few <= SORT_FEW) {
-            insertion_sort(hash + from, few);
-        } else {
-            qsort(hash + from, few, sizeof *hash, compare_hashes);
-        }
-    }
-}
-
-void tamis__group_sort(struct tamis__group *g) {
-    for (size_t b = 0; b < (size_t)1 << g->lg_buckets; b++) {
-        sort_bucket(g->hashes + g->start[b], g->start[b + 1] - g->start[b], g->lg_buckets);
-    }
+    return k->file >= 0 ? spilled_shard(k, shard, g) : sealed_shard(k, shard, g);
 }

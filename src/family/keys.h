@@ -1,17 +1,18 @@
 /* keys.h - all hashes of a set, to build from
  *
  * Collects 64-bit hashes in any order, in memory or (past a limit) in a nameless temporary
- * file, and hands them out in shards of bounded size: distinct, and grouped by their upper
- * bits, which is the order in which every static family wants them.
+ * file, and hands them out in shards of bounded size, grouped by their upper bits, which is the
+ * order in which every static family wants them.
  *
  *   intake   g = mix64(h): a bijection, so that even a weak hash has uniform upper bits;
  *   shard    the top `lg_shards` bits of g; enough shards that one has at most
  *            TAMIS__SHARD_KEYS hashes on average.  Depends on the number of hashes only, so
  *            the result does not depend on memory or threads;
  *   inside   g << lg_shards, so that the upper bits are uniform again;
- *   buckets  the shard's hashes are grouped by their top `lg_buckets` bits, equal hashes
- *            are dropped, and bucket b is hashes[start[b] .. start[b+1]).  The order within
- *            a bucket is not defined: what is built must not depend on it. */
+ *   buckets  the shard's hashes are grouped by their top `lg_buckets` bits, and bucket b is
+ *            hashes[start[b] .. start[b+1]).  The order within a bucket is not defined: what
+ *            is built must not depend on it, nor on repeats, which are still there until
+ *            somebody calls tamis__group_distinct. */
 #ifndef TAMIS_FAMILY_KEYS_H
 #define TAMIS_FAMILY_KEYS_H
 
@@ -40,24 +41,33 @@ uint64_t tamis__keys_count(const struct tamis__keys *keys);
 /* log2 of the number of shards for `count` hashes. */
 unsigned tamis__keys_lg_shards(uint64_t count);
 
-/* One shard's hashes, distinct and grouped; freed by the caller. */
+/* One shard's hashes, grouped; freed by the caller. */
 struct tamis__group {
     uint64_t *hashes;
     size_t count;
     unsigned lg_buckets;
     size_t *start; /* 2^lg_buckets + 1 */
+    bool distinct; /* known to have no repeats */
+    bool lent;     /* `hashes` belongs to the keys; it may be changed */
     tamis_allocator allocator;
     size_t hashes_bytes, start_bytes; /* as allocated */
 };
 
-/* No more adds: gets the hashes ready for shards.  Frees what was collected as it goes, so
- * after a failure there is nothing to build from. */
-tamis_status tamis__keys_seal(struct tamis__keys *keys);
+/* No more adds: gets the hashes ready for shards, on several threads.  Frees what was collected
+ * as it goes, so after a failure there is nothing to build from.  Each shard can be asked for
+ * once, unless it is said that they will be `again`. */
+tamis_status tamis__keys_seal(struct tamis__keys *keys, unsigned threads, bool again);
 
-/* May be called for several shards at once from several threads; each shard once. */
+/* May be called for several shards at once from several threads. */
 tamis_status tamis__keys_shard(struct tamis__keys *keys, uint64_t shard,
                                struct tamis__group *group);
 void tamis__group_free(struct tamis__group *group);
+
+/* Drops repeats.  OK or E_NOMEM, after which the group is of no use. */
+tamis_status tamis__group_distinct(struct tamis__group *group);
+
+/* Has the beginning of the group no repeats?  Sets with many are told from those with none. */
+bool tamis__group_looks_distinct(const struct tamis__group *group);
 
 /* Sorts the hashes within each bucket, and so all of them. */
 void tamis__group_sort(struct tamis__group *group);

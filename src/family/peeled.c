@@ -166,20 +166,38 @@ static tamis_status last_attempt(const struct build *b) {
     return status;
 }
 
+/* Builds from distinct keys, from the given attempt on. */
+static tamis_status build_distinct(const struct build *b, unsigned first, enum outcome outcome) {
+    const size_t count = b->group->count;
+    if (count <= LINEAR_KEYS) return build_linear(b);
+    if (count > TAMIS__PEEL_KEYS_MAX) outcome = GIVE_UP;
+    tamis_status status = TAMIS_OK;
+    for (unsigned i = first; i < ATTEMPTS && outcome == TRY_AGAIN && status == TAMIS_OK; i++) {
+        status = attempt(b, i, &outcome);
+    }
+    return status == TAMIS_OK && outcome != DONE ? last_attempt(b) : status;
+}
+
+/* Equal keys share all of their slots, so they are never peeled: an attempt that succeeds has
+ * shown that there were none, and they are looked for only after one that failed. */
 tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tamis__layout layout,
-                                       const struct tamis__shape *shape,
-                                       const struct tamis__group *group, unsigned threads,
-                                       const tamis_allocator *a, struct tamis__shard *shard) {
+                                       const struct tamis__shape *shape, struct tamis__group *group,
+                                       unsigned threads, const tamis_allocator *a,
+                                       struct tamis__shard *shard) {
     const struct build b = {how, layout, (unsigned)shape->word[TAMIS__PEELED_WIDTH], threads, group,
                             a,   shard};
-    memset(shard->word, 0, sizeof shard->word);
-    if (group->count <= LINEAR_KEYS) return build_linear(&b);
-    enum outcome outcome = group->count > TAMIS__PEEL_KEYS_MAX ? GIVE_UP : TRY_AGAIN;
+    const size_t count = group->count;
+    const bool tries =
+        count > LINEAR_KEYS && count <= TAMIS__PEEL_KEYS_MAX && tamis__group_looks_distinct(group);
+    enum outcome outcome = TRY_AGAIN;
     tamis_status status = TAMIS_OK;
-    for (unsigned i = 0; i < ATTEMPTS && outcome == TRY_AGAIN && status == TAMIS_OK; i++) {
-        status = attempt(&b, i, &outcome);
-    }
-    return status == TAMIS_OK && outcome != DONE ? last_attempt(&b) : status;
+    memset(shard->word, 0, sizeof shard->word);
+    if (tries) status = attempt(&b, 0, &outcome);
+    if (status != TAMIS_OK || outcome == DONE) return status;
+    status = tamis__group_distinct(group);
+    if (status != TAMIS_OK) return status;
+    const bool counts = tries && group->count == count; /* it was an attempt with these keys */
+    return counts ? build_distinct(&b, 1, outcome) : build_distinct(&b, 0, TRY_AGAIN);
 }
 
 /* ---- reading a shard */

@@ -77,9 +77,9 @@ void tamis__peeled_state(const tamis_filter *f, struct tamis__state *state);
 
 /* For its tamis__shard_maker. */
 tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tamis__layout layout,
-                                       const struct tamis__shape *shape,
-                                       const struct tamis__group *group, unsigned threads,
-                                       const tamis_allocator *a, struct tamis__shard *shard);
+                                       const struct tamis__shape *shape, struct tamis__group *group,
+                                       unsigned threads, const tamis_allocator *a,
+                                       struct tamis__shard *shard);
 bool tamis__peeled_check_shard(const struct tamis__peeled *how, enum tamis__layout layout,
                                const struct tamis__shape *shape, const struct tamis__shard *shard);
 

@@ -336,8 +336,8 @@ tamis_status tamis__ribbon_solve_segment(const struct tamis__ribbon_job *job, ui
 void tamis__ribbon_layer_for(struct tamis__ribbon_form form, uint64_t count,
                              struct tamis__ribbon_layer *layer);
 
-tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape,
-                                       const struct tamis__group *group, unsigned threads,
-                                       const tamis_allocator *a, struct tamis__shard *shard);
+tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape, struct tamis__group *group,
+                                       unsigned threads, const tamis_allocator *a,
+                                       struct tamis__shard *shard);
 
 #endif

@@ -205,15 +205,16 @@ static tamis_status build_layers(struct tamis__ribbon_form form, unsigned thread
     return status;
 }
 
-tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape,
-                                       const struct tamis__group *group, unsigned threads,
-                                       const tamis_allocator *a, struct tamis__shard *shard) {
+tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape, struct tamis__group *group,
+                                       unsigned threads, const tamis_allocator *a,
+                                       struct tamis__shard *shard) {
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(shape);
     struct pieces pieces = {{NULL}, {0}};
-    struct tamis__group rest = *group;
     unsigned layers = 0;
     memset(shard->word, 0, sizeof shard->word);
-    tamis_status status = build_layers(form, threads, a, &rest, &pieces, shard, &layers);
+    tamis_status status = tamis__group_distinct(group); /* their number decides the layers */
+    struct tamis__group rest = *group;
+    if (status == TAMIS_OK) status = build_layers(form, threads, a, &rest, &pieces, shard, &layers);
     if (status == TAMIS_OK) status = build_dense(form, &rest, a, &pieces, shard);
     if (layers > 0) tamis__group_free(&rest);
     if (status == TAMIS_OK) status = join_pieces(a, &pieces, shard);

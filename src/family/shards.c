@@ -92,7 +92,7 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
     if (b.shards == NULL) return TAMIS_E_NOMEM;
     memset(b.shards, 0, bytes);
 
-    tamis_status status = tamis__keys_seal(keys);
+    tamis_status status = tamis__keys_seal(keys, threads, false);
     if (status == TAMIS_OK) status = tamis__parallel(threads, count, build_one, &b);
     if (status == TAMIS_OK) status = join(&b, lg_shards, f);
     for (uint64_t i = 0; i < count; i++) {

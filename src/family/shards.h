@@ -49,10 +49,10 @@ struct tamis__static {
 
 /* What a family gives to be built in shards. */
 struct tamis__shard_maker {
-    /* Builds one shard from distinct hashes, grouped (see keys.h), at least one of them.
-     *  Never fails but for memory.  `threads` may be used inside; the result must
+    /* Builds one shard from hashes, grouped (see keys.h), at least one of them; leaves them
+     * distinct.  Never fails but for memory.  `threads` may be used inside; the result must
      * not depend on it.  `shape` has the family's own words already (width, arity, ...). */
-    tamis_status (*build)(const struct tamis__shape *shape, const struct tamis__group *group,
+    tamis_status (*build)(const struct tamis__shape *shape, struct tamis__group *group,
                           unsigned threads, const tamis_allocator *a, struct tamis__shard *shard);
     /* Do word[] and bytes of an untrusted shard hold together, so that every look-up stays
      * within `bytes`?  keys and bytes are not 0. */

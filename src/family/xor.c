@@ -41,7 +41,7 @@ static tamis_status xor_peel(enum tamis__layout layout, const struct tamis__geom
 
 static const struct tamis__peeled xor_how = {xor_geometry, xor_peel, xor_check_geometry};
 
-static tamis_status build_shard(const struct tamis__shape *shape, const struct tamis__group *group,
+static tamis_status build_shard(const struct tamis__shape *shape, struct tamis__group *group,
                                 unsigned threads, const tamis_allocator *a,
                                 struct tamis__shard *shard) {
     return tamis__peeled_build_shard(&xor_how, TAMIS__XOR3, shape, group, threads, a, shard);

@@ -35,10 +35,11 @@ static size_t sorted_set(const uint64_t *hashes, size_t count, uint64_t *out) {
 static size_t collect(struct tamis__keys *keys, uint64_t *out) {
     const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(keys));
     size_t total = 0;
-    assert_int_equal(tamis__keys_seal(keys), TAMIS_OK);
+    assert_int_equal(tamis__keys_seal(keys, 3, false), TAMIS_OK);
     for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
         struct tamis__group group;
         assert_int_equal(tamis__keys_shard(keys, shard, &group), TAMIS_OK);
+        assert_int_equal(tamis__group_distinct(&group), TAMIS_OK);
         const size_t buckets = (size_t)1 << group.lg_buckets;
         assert_int_equal(group.start[0], 0);
         assert_int_equal(group.start[buckets], group.count);
@@ -146,7 +147,7 @@ static void test_no_place_to_spill(void **state) {
     (void)state;
     tamis_status status = tamis__keys_create(&standard, 65536, "/nowhere/at/all", &keys);
     if (status == TAMIS_OK) status = tamis__keys_add(keys, hashes, 100000);
-    if (status == TAMIS_OK) status = tamis__keys_seal(keys);
+    if (status == TAMIS_OK) status = tamis__keys_seal(keys, 1, false);
     assert_int_equal(status, TAMIS_E_IO);
     tamis__keys_free(keys);
     tamis__keys_free(NULL);

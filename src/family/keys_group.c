@@ -1,0 +1,257 @@
+/* keys_group.c - the hashes of a shard, by buckets: grouped, without repeats, sorted
+ *
+ * Repeats are found bucket by bucket, with a set that fits in the caches.  Families that notice
+ * repeats by themselves do without (peeled.c): it takes 4 ns a hash. */
+#include "family/keys_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bits.h"
+
+#define BUCKET_KEYS 2048 /* a bucket and the set that finds its repeats fit in the L2 cache */
+#define BUCKETS_LG_MAX 12
+
+/* ---- grouping */
+
+TAMIS_TEMPLATE uint64_t stretch_at(const struct tamis__stretch *s, size_t i) {
+    return s->raw ? tamis__mix64(s->hash[i]) : s->hash[i];
+}
+
+void tamis__stretch_count(const struct tamis__stretch *s, unsigned skip, unsigned lg,
+                          uint64_t *counts) {
+    for (size_t i = 0; i < s->count; i++) counts[tamis__part_of(stretch_at(s, i), skip, lg)]++;
+}
+
+void tamis__stretch_scatter(const struct tamis__stretch *s, unsigned skip, unsigned lg,
+                            unsigned shift, uint64_t *next, uint64_t *to) {
+    for (size_t i = 0; i < s->count; i++) {
+        const uint64_t hash = stretch_at(s, i);
+        to[next[tamis__part_of(hash, skip, lg)]++] = hash << shift;
+    }
+}
+
+/* Counts become starts: counts[p] is where part p begins; counts[parts] is the end. */
+static void starts_from_counts(uint64_t *counts, size_t parts) {
+    uint64_t at = 0;
+    for (size_t p = 0; p < parts; p++) {
+        const uint64_t n = counts[p];
+        counts[p] = at;
+        at += n;
+    }
+    counts[parts] = at;
+}
+
+unsigned tamis__group_lg_buckets(uint64_t count) {
+    unsigned lg = 0;
+    while (lg < BUCKETS_LG_MAX && count >> lg > BUCKET_KEYS) lg++;
+    return lg;
+}
+
+/* All but the hashes. */
+static tamis_status group_init(struct tamis__group *g, size_t count) {
+    g->count = count;
+    g->lg_buckets = tamis__group_lg_buckets(count);
+    g->start_bytes = (((size_t)1 << g->lg_buckets) + 1) * sizeof *g->start;
+    g->start = (size_t *)tamis__alloc(&g->allocator, g->start_bytes);
+    return g->start == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
+}
+
+tamis_status tamis__group_lend(struct tamis__group *g, uint64_t *hashes, size_t count,
+                               const uint64_t *start, unsigned lg_finer) {
+    const tamis_status status = group_init(g, count);
+    if (status != TAMIS_OK) return status;
+    g->hashes = hashes;
+    g->lent = true;
+    for (size_t b = 0; b <= (size_t)1 << g->lg_buckets; b++) {
+        g->start[b] = (size_t)(start[b << lg_finer] - start[0]);
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis__group_copy(struct tamis__group *g, const struct tamis__stretch *s,
+                               unsigned skip) {
+    tamis_status status = group_init(g, s->count);
+    const size_t buckets = (size_t)1 << g->lg_buckets, next_bytes = (buckets + 1) * 8;
+    uint64_t *next = (uint64_t *)tamis__alloc(&g->allocator, next_bytes);
+    g->hashes_bytes = s->count * sizeof *g->hashes;
+    g->hashes = (uint64_t *)tamis__table_alloc(&g->allocator, g->hashes_bytes);
+    if (next == NULL || g->hashes == NULL) status = TAMIS_E_NOMEM;
+    if (status == TAMIS_OK) {
+        memset(next, 0, next_bytes);
+        tamis__stretch_count(s, skip, g->lg_buckets, next);
+        starts_from_counts(next, buckets);
+        for (size_t b = 0; b <= buckets; b++) g->start[b] = (size_t)next[b];
+        tamis__stretch_scatter(s, skip, g->lg_buckets, skip, next, g->hashes);
+    }
+    tamis__release(&g->allocator, next, next_bytes);
+    if (status != TAMIS_OK) tamis__group_free(g);
+    return status;
+}
+
+void tamis__group_free(struct tamis__group *g) {
+    if (!g->lent) tamis__table_free(&g->allocator, g->hashes, g->hashes_bytes);
+    tamis__release(&g->allocator, g->start, g->start_bytes);
+    g->hashes = NULL;
+    g->start = NULL;
+}
+
+/* ---- distinct hashes */
+
+/* A set of hashes that grows; 0 marks a free place, so the hash 0 is kept aside. */
+struct set {
+    uint64_t *place;
+    size_t places, used;
+    bool has_zero;
+    const tamis_allocator *allocator;
+};
+
+/* A product, because hashes of a bucket have their upper bits in common, those of a shard have
+ * lost lower ones, and chosen ones may differ in any few. */
+TAMIS_TEMPLATE size_t set_first(const struct set *s, uint64_t hash) {
+    return (size_t)((hash * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (s->places - 1);
+}
+
+/* True if the hash is new.  The set has a free place. */
+TAMIS_TEMPLATE bool set_add(struct set *s, uint64_t hash) {
+    if (hash == 0) {
+        const bool fresh = !s->has_zero;
+        s->has_zero = true;
+        return fresh;
+    }
+    size_t at = set_first(s, hash);
+    while (s->place[at] != 0) {
+        if (s->place[at] == hash) return false;
+        at = (at + 1) & (s->places - 1);
+    }
+    s->place[at] = hash;
+    s->used++;
+    return true;
+}
+
+static bool set_resize(struct set *s, size_t places) {
+    const struct set old = *s;
+    s->place = tamis__table_alloc(s->allocator, places * 8);
+    if (s->place == NULL) {
+        *s = old;
+        return false;
+    }
+    s->places = places;
+    s->used = 0;
+    for (size_t i = 0; i < old.places; i++) {
+        if (old.place[i] != 0) set_add(s, old.place[i]);
+    }
+    tamis__table_free(s->allocator, old.place, old.places * 8);
+    return true;
+}
+
+#define SET_PLACES ((size_t)4 * BUCKET_KEYS)
+
+/* Empties it; one that had to grow for an unusual bucket starts small again. */
+static bool set_clear(struct set *s) {
+    s->has_zero = false;
+    if (s->places > SET_PLACES) {
+        tamis__table_free(s->allocator, s->place, s->places * 8);
+        s->place = NULL;
+        s->places = 0;
+        return set_resize(s, SET_PLACES);
+    }
+    memset(s->place, 0, s->places * 8);
+    s->used = 0;
+    return true;
+}
+
+/* Keeps the first of equal hashes in g->hashes[from..to), moved down to `kept`; returns the
+ * new end, or SIZE_MAX if there is no memory. */
+static size_t keep_distinct(struct set *set, uint64_t *hashes, size_t from, size_t to,
+                            size_t kept) {
+    for (size_t i = from; i < to; i++) {
+        if (set->used * 2 >= set->places && !set_resize(set, set->places * 4)) return SIZE_MAX;
+        const uint64_t hash = hashes[i];
+        hashes[kept] = hash;
+        kept += set_add(set, hash);
+    }
+    return set_clear(set) ? kept : SIZE_MAX;
+}
+
+/* Closes the gaps too. */
+tamis_status tamis__group_distinct(struct tamis__group *g) {
+    if (g->distinct) return TAMIS_OK;
+    const size_t buckets = (size_t)1 << g->lg_buckets;
+    struct set set = {.allocator = &g->allocator};
+    size_t kept = 0, from = 0;
+    if (!set_resize(&set, SET_PLACES)) return TAMIS_E_NOMEM;
+    for (size_t b = 0; b < buckets && kept != SIZE_MAX; b++) {
+        const size_t to = g->start[b + 1];
+        g->start[b] = kept;
+        kept = keep_distinct(&set, g->hashes, from, to, kept);
+        from = to;
+    }
+    tamis__table_free(&g->allocator, set.place, set.places * 8);
+    if (kept == SIZE_MAX) return TAMIS_E_NOMEM;
+    g->start[buckets] = kept;
+    g->count = kept;
+    g->distinct = true;
+    return TAMIS_OK;
+}
+
+#define SAMPLE 512
+
+bool tamis__group_looks_distinct(const struct tamis__group *g) {
+    uint64_t place[4 * SAMPLE] = {0};
+    struct set set = {.place = place, .places = 4 * SAMPLE};
+    const size_t count = g->start[1] < SAMPLE ? g->start[1] : SAMPLE;
+    for (size_t i = 0; i < count; i++) {
+        if (!set_add(&set, g->hashes[i])) return false;
+    }
+    return true;
+}
+
+/* ---- sorting a group */
+
+static int compare_hashes(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+#define SORT_LG 8
+#define SORT_PARTS ((size_t)1 << SORT_LG)
+#define SORT_FEW 32 /* hashes of a part that are sorted by insertion */
+
+static void insertion_sort(uint64_t *hash, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t x = hash[i];
+        size_t at = i;
+        for (; at > 0 && hash[at - 1] > x; at--) hash[at] = hash[at - 1];
+        hash[at] = x;
+    }
+}
+
+/* The hashes of a bucket agree in their first `skip` bits and are uniform after that, as a
+ * rule; so the next 8 bits cut it into parts of a few hashes (10 ns a hash; qsort takes 60). */
+static void sort_bucket(uint64_t *hash, size_t count, unsigned skip) {
+    uint64_t copy[2 * BUCKET_KEYS], next[SORT_PARTS + 1] = {0};
+    if (count > 2 * BUCKET_KEYS) {
+        qsort(hash, count, sizeof *hash, compare_hashes);
+        return;
+    }
+    const struct tamis__stretch s = {copy, count, false};
+    memcpy(copy, hash, count * sizeof *hash);
+    tamis__stretch_count(&s, skip, SORT_LG, next);
+    starts_from_counts(next, SORT_PARTS);
+    tamis__stretch_scatter(&s, skip, SORT_LG, 0, next, hash);
+    for (size_t p = 0, from = 0; p < SORT_PARTS; from = (size_t)next[p++]) {
+        const size_t few = (size_t)next[p] - from;
+        if (few <= SORT_FEW) {
+            insertion_sort(hash + from, few);
+        } else {
+            qsort(hash + from, few, sizeof *hash, compare_hashes);
+        }
+    }
+}
+
+void tamis__group_sort(struct tamis__group *g) {
+    for (size_t b = 0; b < (size_t)1 << g->lg_buckets; b++) {
+        sort_bucket(g->hashes + g->start[b], g->start[b + 1] - g->start[b], g->lg_buckets);
+    }
+}
