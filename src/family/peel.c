@@ -155,12 +155,12 @@ TAMIS_TEMPLATE void assign_keys(enum tamis__layout layout, enum tamis__access ac
         const uint32_t entry = entries[downwards ? i : count - 1 - i];
         const struct tamis__places p =
             tamis__places_of(layout, &geometry, hashes[tamis__peel_number(entry)]);
-        uint32_t print = p.print, own = p.at[0];
+        uint32_t print = p.print, at[TAMIS__ARITY_MAX];
         for (unsigned j = 0; j < tamis__arity(layout); j++) {
-            print ^= tamis__print_load(loose, p.at[j], access, 0); /* its own is still 0 */
-            own = tamis__peel_which(entry) == j ? p.at[j] : own;
+            at[j] = p.at[j];
+            print ^= tamis__print_load(loose, at[j], access, 0); /* its own is still 0 */
         }
-        tamis__print_store(loose, own, print, access);
+        tamis__print_store(loose, at[tamis__peel_which(entry)], print, access);
     }
 }
 
