@@ -21,6 +21,18 @@ TAMIS_TEMPLATE uint64_t tamis__mulhi(uint64_t a, uint64_t b) {
 #endif
 }
 
+/* Both halves folded together: with an odd factor every bit depends on all of x, its upper bits
+ * through the lower half and its lower bits through the upper half.  Of one product, where the
+ * compiler has it: of two it computes both. */
+TAMIS_TEMPLATE uint64_t tamis__fold(uint64_t x, uint64_t odd) {
+#if defined(__SIZEOF_INT128__)
+    const tamis__u128 product = (tamis__u128)x * odd;
+    return (uint64_t)(product >> 64) ^ (uint64_t)product;
+#else
+    return tamis__mulhi(x, odd) ^ (x * odd);
+#endif
+}
+
 /* A number below `range` from a uniform hash: its upper bits, by a multiply instead of a
  * modulo, so monotone in the hash. */
 TAMIS_TEMPLATE uint64_t tamis__range(uint64_t hash, uint64_t range) {
@@ -48,14 +60,16 @@ TAMIS_TEMPLATE uint64_t tamis__unmix64(uint64_t x) {
     return x;
 }
 
-/* One multiply that makes a weak hash (counters, pointers) fit for use: the two halves of
- * the product folded together. */
+/* One multiply that makes a weak hash (counters, pointers) fit for use. */
 TAMIS_TEMPLATE uint64_t tamis__spread(uint64_t x) {
-    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
-    return tamis__mulhi(x, odd) ^ (x * odd);
+    return tamis__fold(x, UINT64_C(0x9e3779b97f4a7c15));
 }
 
 TAMIS_TEMPLATE unsigned tamis__popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
+
+/* 1 if the number of ones is odd: the product of two vectors over GF(2), once they are ANDed.
+ * The compiler's own: without a popcount instruction it folds, which a popcount would not. */
+TAMIS_TEMPLATE unsigned tamis__parity(uint64_t x) { return (unsigned)__builtin_parityll(x); }
 
 /* Number of zero bits below the lowest one; x must not be 0. */
 TAMIS_TEMPLATE unsigned tamis__ctz(uint64_t x) { return (unsigned)__builtin_ctzll(x); }

@@ -10,14 +10,10 @@
 #include <stdint.h>
 
 #include "core/alloc.h"
-#include "core/compiler.h"
+#include "core/bits.h"
 #include "tamis.h"
 
 #define TAMIS__LINEAR_WIDTH_MAX 32
-
-/* 1 if the number of ones is odd: the product of two vectors over GF(2), once they are ANDed.
- * The compiler's own: without a popcount instruction it folds, which a popcount would not. */
-TAMIS_TEMPLATE unsigned tamis__parity(uint64_t x) { return (unsigned)__builtin_parityll(x); }
 
 /* All that is needed to use a table again. */
 struct tamis__linear {

@@ -73,9 +73,9 @@ struct tamis__places {
 /* xor needs more bits than one fold has. */
 #define TAMIS__XOR_SECOND_FOLD UINT64_C(0xd6e8feb86659fd93)
 
-/* Both halves of the product folded together: every bit depends on all of x, its upper bits
- * through the lower half and its lower bits through the upper half. */
-TAMIS_TEMPLATE uint64_t tamis__fold(uint64_t x, uint64_t odd) {
+/* tamis__fold by two products.  Of one, gcc 12 keeps the halves in memory where it is short of
+ * registers, and an xor build takes 46 ns a key instead of 30 (100 thousand keys). */
+TAMIS_TEMPLATE uint64_t tamis__fold_apart(uint64_t x, uint64_t odd) {
     return tamis__mulhi(x, odd) ^ (x * odd);
 }
 
@@ -83,9 +83,9 @@ TAMIS_TEMPLATE struct tamis__places tamis__places_of(enum tamis__layout layout,
                                                      const struct tamis__geometry *g,
                                                      uint64_t hash) {
     struct tamis__places p = {{0}, 0};
-    const uint64_t x = tamis__fold(hash, g->salt);
     if (layout == TAMIS__XOR3) {
-        const uint64_t y = tamis__fold(x, TAMIS__XOR_SECOND_FOLD);
+        const uint64_t x = tamis__fold_apart(hash, g->salt);
+        const uint64_t y = tamis__fold_apart(x, TAMIS__XOR_SECOND_FOLD);
         const uint64_t block = g->segment;
         p.at[0] = (uint32_t)((x >> 32) * block >> 32);
         p.at[1] = (uint32_t)(block + ((uint32_t)x * block >> 32));
@@ -93,6 +93,7 @@ TAMIS_TEMPLATE struct tamis__places tamis__places_of(enum tamis__layout layout,
         p.print = (uint32_t)y;
         return p;
     }
+    const uint64_t x = tamis__fold(hash, g->salt);
     const uint32_t segment = (uint32_t)g->segment, mask = segment - 1;
     const uint32_t first = (uint32_t)tamis__range(hash, g->range);
     const unsigned bits = layout == TAMIS__FUSE3 ? TAMIS__FUSE3_LG_MAX : TAMIS__FUSE4_LG_MAX;

@@ -220,12 +220,6 @@ bool tamis__peeled_check_shard(const struct tamis__peeled *how, enum tamis__layo
     return listed == 0 && tamis__linear_check(&linear, array);
 }
 
-static bool all_zero(const uint64_t *words, unsigned count) {
-    uint64_t any = 0;
-    for (unsigned i = 0; i < count; i++) any |= words[i];
-    return any == 0;
-}
-
 tamis_status tamis__peeled_attach(const struct tamis__shard_maker *maker, tamis_filter *f) {
     const tamis_status status = tamis__shards_attach(maker, f);
     if (status != TAMIS_OK) return status;
@@ -233,9 +227,6 @@ tamis_status tamis__peeled_attach(const struct tamis__shard_maker *maker, tamis_
     filter->plain = true;
     for (uint64_t i = 0; i < (uint64_t)1 << filter->base.lg_shards; i++) {
         const struct tamis__shard *shard = &filter->base.shards[i];
-        if (shard->keys == 0 && !all_zero(shard->word, TAMIS__SHARD_WORDS)) {
-            return TAMIS_E_CORRUPT; /* a query would take it for one with an array */
-        }
         if (!tamis__peeled_has_array(shard) || shard->word[TAMIS__PEELED_LISTED] != 0) {
             filter->plain = false;
         }
@@ -307,8 +298,11 @@ double tamis__peeled_rate(const struct tamis__shape *shape, double keys) {
 bool tamis__peeled_check(const struct tamis__shape *shape) {
     const uint64_t width = shape->word[TAMIS__PEELED_WIDTH];
     if (width < 1 || width > TAMIS__WIDTH_MAX) return false;
-    return tamis__shards_check(shape) && all_zero(&shape->word[TAMIS__PEELED_ARITY + 1],
-                                                  TAMIS__SHAPE_WORDS - TAMIS__PEELED_ARITY - 1);
+    uint64_t unused = 0;
+    for (unsigned i = TAMIS__PEELED_ARITY + 1; i < TAMIS__SHAPE_WORDS; i++) {
+        unused |= shape->word[i];
+    }
+    return tamis__shards_check(shape) && unused == 0;
 }
 
 static uint64_t shard_slots(const struct tamis__shape *shape, const struct tamis__shard *shard) {

@@ -110,6 +110,12 @@ bool tamis__shards_check(const struct tamis__shape *shape) {
            shape->table_bytes >= directory_bytes((unsigned)lg_shards);
 }
 
+static bool all_zero(const uint64_t word[TAMIS__SHARD_WORDS]) {
+    uint64_t any = 0;
+    for (int i = 0; i < TAMIS__SHARD_WORDS; i++) any |= word[i];
+    return any == 0;
+}
+
 /* Reads one entry; `*at` is where its table must begin, and moves on. */
 static bool read_entry(const tamis_filter *f, const uint8_t *entry, uint64_t *at,
                        struct tamis__shard *shard) {
@@ -120,6 +126,7 @@ static bool read_entry(const tamis_filter *f, const uint8_t *entry, uint64_t *at
     const uint64_t room = f->shape.table_bytes - *at;
     if (offset != *at || shard->bytes % 8 != 0 || shard->bytes > room) return false;
     if ((shard->keys == 0) != (shard->bytes == 0)) return false;
+    if (shard->keys == 0 && !all_zero(shard->word)) return false; /* they would tell of a table */
     shard->table = f->table + offset;
     *at += padded(shard->bytes); /* table_bytes is a multiple of a line, so this still fits */
     return true;

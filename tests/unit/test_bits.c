@@ -94,6 +94,8 @@ static void test_counts(void **state) {
     for (unsigned i = 0; i < 64; i++) {
         const uint64_t one = UINT64_C(1) << i;
         assert_int_equal(tamis__popcount(one | 1), i == 0 ? 1 : 2);
+        assert_int_equal(tamis__parity(one), 1);
+        assert_int_equal(tamis__parity(one | (one - 1)), (i + 1) % 2);
         assert_int_equal(tamis__ctz(one), i);
         assert_int_equal(tamis__ctz(one | UINT64_C(1) << 63), i);
         assert_int_equal(tamis__log2(one), i);
