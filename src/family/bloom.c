@@ -6,10 +6,13 @@
  *     table   bit q is bit q % 8 of byte q / 8; padded with zeros to a multiple of 8 bytes
  *     shape   word[0] m, word[1] k; other systems' filters (bloom_foreign.c) have the same two
  *
+ * bloom_kernel.h has the operations, bloom_avx2.c batches with AVX2.
+ *
  * Costs   1.44 log2(1/p) bits a key.  An add reads k lines, an absent key about two: the
  *         first probes are prefetched for a group of keys, the rest only for those that
  *         pass them. */
 #include "core/bytes.h"
+#include "core/cpu.h"
 #include "family/bloom_kernel.h"
 #include "family/bloom_table.h"
 #include "family/sizing.h"
@@ -66,9 +69,31 @@ static const struct tamis__ops shared_ops = {
     .add_batch = shared_add_batch,
 };
 
+#if defined(TAMIS_HAVE_AVX2)
+static const struct tamis__ops alone_avx2_ops = {
+    .path = "avx2",
+    .contains = alone_contains,
+    .contains_batch = tamis__bloom_contains_avx2,
+    .add = alone_add,
+    .add_batch = tamis__bloom_add_avx2,
+};
+static const struct tamis__ops shared_avx2_ops = {
+    .path = "avx2",
+    .contains = shared_contains,
+    .contains_batch = tamis__bloom_contains_avx2,
+    .add = shared_add,
+    .add_batch = shared_add_batch,
+};
+#endif
+
 static const struct tamis__ops *bloom_ops(const struct tamis__shape *shape, uint32_t cpu,
                                           bool shared) {
     (void)shape, (void)cpu;
+#if defined(TAMIS_HAVE_AVX2)
+    if ((cpu & TAMIS__CPU_AVX2) && shape->word[HASHES] >= 2 && shape->word[BITS] <= UINT32_MAX) {
+        return shared ? &shared_avx2_ops : &alone_avx2_ops;
+    }
+#endif
     return shared ? &shared_ops : &alone_ops;
 }
 

@@ -13,11 +13,10 @@
 #include <stdatomic.h>
 
 #include "core/bytes.h"
+#include "family/bloom_table.h"
 #include "family/family.h"
 #include "family/probe.h"
 #include "family/scheme.h"
-
-enum { BITS, HASHES, NOTES };
 
 /* ---- the schemes */
 
@@ -144,9 +143,6 @@ TAMIS_TEMPLATE tamis_status bloom_add(tamis_filter *f, struct tamis__hash h, boo
 #define PLACES 1024 /* so many places are kept for a group */
 #define FIRST 2     /* probes that are made for every key; three of four absent keys fail here */
 
-/* Below this many bytes a table is in a near cache, and fetching ahead takes more than it gives. */
-#define FETCHED ((uint64_t)1 << 19)
-
 /* 0 for keys with more probes than are kept. */
 TAMIS_TEMPLATE size_t group_size(uint64_t probes) {
     const uint64_t most = PLACES / probes;
@@ -237,7 +233,7 @@ TAMIS_TEMPLATE size_t bloom_contains_batch(const tamis_filter *f, const uint64_t
     if (probes < FIRST || probes > PLACES) {
         return contains_each(f, lo, hi, count, answers, scheme, shared);
     }
-    return f->shape.table_bytes >= FETCHED
+    return f->shape.table_bytes >= BLOOM_FETCHED
                ? contains_groups(f, lo, hi, count, answers, scheme, shared, true)
                : contains_groups(f, lo, hi, count, answers, scheme, shared, false);
 }
@@ -282,7 +278,7 @@ TAMIS_TEMPLATE tamis_status bloom_add_batch(tamis_filter *f, const uint64_t *lo,
                                             uint32_t scheme, bool shared) {
     const size_t group = group_size(f->shape.word[HASHES]);
     *done = count;
-    if (group == 0 || f->shape.table_bytes < FETCHED) {
+    if (group == 0 || f->shape.table_bytes < BLOOM_FETCHED) {
         if (fresh == NULL) {
             add_each(f, lo, hi, count, NULL, scheme, shared);
         } else {

@@ -12,11 +12,8 @@
 #include "core/compiler.h"
 
 #if defined(TAMIS_HAVE_AVX2)
-#include <immintrin.h>
-
+#include "core/avx2.h"
 #include "family/cuckoo_kernel.h"
-
-#define AVX2_TEMPLATE TAMIS_TEMPLATE TAMIS_TARGET_AVX2
 
 #define GROUP 4
 
@@ -40,46 +37,28 @@ struct avx2_homes {
     __m256i symbols;
 };
 
-AVX2_TEMPLATE __m256i avx2_all(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
-
-AVX2_TEMPLATE struct avx2_filter avx2_filter_of(const struct cuckoo_grid *g) {
+TAMIS_AVX2_TEMPLATE struct avx2_filter avx2_filter_of(const struct cuckoo_grid *g) {
     const struct avx2_filter t = {
         .slots = g->slots,
-        .windows = avx2_all(g->windows),
-        .windows_bits = avx2_all(g->windows_bits),
-        .prints = avx2_all(g->prints),
-        .span = avx2_all(g->span),
-        .width = avx2_all(g->width),
-        .first = avx2_all(g->first),
-        .second = avx2_all(g->second),
-        .low = avx2_all(g->low),
-        .top = avx2_all(g->top),
+        .windows = tamis__avx2_all(g->windows),
+        .windows_bits = tamis__avx2_all(g->windows_bits),
+        .prints = tamis__avx2_all(g->prints),
+        .span = tamis__avx2_all(g->span),
+        .width = tamis__avx2_all(g->width),
+        .first = tamis__avx2_all(g->first),
+        .second = tamis__avx2_all(g->second),
+        .low = tamis__avx2_all(g->low),
+        .top = tamis__avx2_all(g->top),
         .shift = _mm_cvtsi32_si128((int)g->width),
     };
     return t;
 }
 
-/* The lower 64 bits of the product. */
-AVX2_TEMPLATE __m256i avx2_multiply(__m256i x, uint64_t by) {
-    const __m256i low = avx2_all((uint32_t)by), high = avx2_all(by >> 32);
-    const __m256i cross = _mm256_add_epi64(_mm256_mul_epu32(x, high),
-                                           _mm256_mul_epu32(_mm256_srli_epi64(x, 32), low));
-    return _mm256_add_epi64(_mm256_mul_epu32(x, low), _mm256_slli_epi64(cross, 32));
-}
-
-/* cuckoo_mix. */
-AVX2_TEMPLATE __m256i avx2_mix(__m256i x) {
-    x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 30));
-    x = avx2_multiply(x, UINT64_C(0xbf58476d1ce4e5b9));
-    x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 27));
-    return avx2_multiply(x, UINT64_C(0x94d049bb133111eb));
-}
-
 /* cuckoo_home_of for four hashes.  A product of 32-bit numbers reads the lower half of each
  * lane alone, so upper halves need no clearing. */
-AVX2_TEMPLATE void avx2_homes_of(const struct avx2_filter *t, const uint64_t *hashes, unsigned w,
-                                 struct avx2_homes *homes) {
-    const __m256i g = avx2_mix(_mm256_loadu_si256((const __m256i *)(const void *)hashes));
+TAMIS_AVX2_TEMPLATE void avx2_homes_of(const struct avx2_filter *t, const uint64_t *hashes,
+                                       unsigned w, struct avx2_homes *homes) {
+    const __m256i g = tamis__avx2_mix(_mm256_loadu_si256((const __m256i *)(const void *)hashes));
     const __m256i low = _mm256_mul_epu32(g, t->prints);
     const __m256i high = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(g, 32), t->prints),
                                           _mm256_srli_epi64(low, 32));
@@ -88,11 +67,11 @@ AVX2_TEMPLATE void avx2_homes_of(const struct avx2_filter *t, const uint64_t *ha
         _mm256_add_epi64(_mm256_mul_epu32(high, t->windows),
                          _mm256_srli_epi64(_mm256_mul_epu32(low, t->windows), 32));
 
-    const __m256i n =
-        _mm256_add_epi64(_mm256_and_si256(print, avx2_all(CUCKOO_DISTANCES - 1)), avx2_all(1));
-    const __m256i scattered = _mm256_mul_epu32(_mm256_mul_epu32(n, n), avx2_all(0x9e3779b1));
-    const __m256i distance =
-        _mm256_add_epi64(_mm256_srli_epi64(_mm256_mul_epu32(scattered, t->span), 32), avx2_all(w));
+    const __m256i n = _mm256_add_epi64(
+        _mm256_and_si256(print, tamis__avx2_all(CUCKOO_DISTANCES - 1)), tamis__avx2_all(1));
+    const __m256i scattered = _mm256_mul_epu32(_mm256_mul_epu32(n, n), tamis__avx2_all(0x9e3779b1));
+    const __m256i distance = _mm256_add_epi64(
+        _mm256_srli_epi64(_mm256_mul_epu32(scattered, t->span), 32), tamis__avx2_all(w));
     const __m256i first = _mm256_mul_epu32(_mm256_srli_epi64(place, 32), t->width);
     const __m256i second = _mm256_add_epi64(first, _mm256_mul_epu32(distance, t->width));
     const __m256i inside = _mm256_cmpgt_epi64(t->windows_bits, second);
@@ -108,23 +87,24 @@ AVX2_TEMPLATE void avx2_homes_of(const struct avx2_filter *t, const uint64_t *ha
 }
 
 /* Four loads, and not a gather, which takes longer here (4.6 ns a key in place of 5.0). */
-AVX2_TEMPLATE __m256i avx2_load(const struct avx2_filter *t, const uint64_t *bits) {
+TAMIS_AVX2_TEMPLATE __m256i avx2_load(const struct avx2_filter *t, const uint64_t *bits) {
     uint64_t word[GROUP];
     for (unsigned i = 0; i < GROUP; i++) word[i] = tamis__load64(t->slots + (bits[i] >> 3));
     const __m256i words = _mm256_setr_epi64x((long long)word[0], (long long)word[1],
                                              (long long)word[2], (long long)word[3]);
     const __m256i bit = _mm256_load_si256((const __m256i *)(const void *)bits);
-    return _mm256_srlv_epi64(words, _mm256_and_si256(bit, avx2_all(7)));
+    return _mm256_srlv_epi64(words, _mm256_and_si256(bit, tamis__avx2_all(7)));
 }
 
 /* The top bit of each field that is not 0; other bits are of no meaning. */
-AVX2_TEMPLATE __m256i avx2_not_zero(const struct avx2_filter *t, __m256i difference) {
+TAMIS_AVX2_TEMPLATE __m256i avx2_not_zero(const struct avx2_filter *t, __m256i difference) {
     return _mm256_or_si256(_mm256_add_epi64(_mm256_and_si256(difference, t->low), t->low),
                            difference);
 }
 
 /* Bit i tells whether key i may be there. */
-AVX2_TEMPLATE unsigned avx2_test(const struct avx2_filter *t, const struct avx2_homes *homes) {
+TAMIS_AVX2_TEMPLATE unsigned avx2_test(const struct avx2_filter *t,
+                                       const struct avx2_homes *homes) {
     const __m256i one =
         _mm256_xor_si256(avx2_load(t, homes->first), _mm256_add_epi64(homes->symbols, t->first));
     const __m256i two =
@@ -135,14 +115,14 @@ AVX2_TEMPLATE unsigned avx2_test(const struct avx2_filter *t, const struct avx2_
 }
 
 /* The four answers as bytes: the product has bit i of `hits` at bit 8 i. */
-AVX2_TEMPLATE size_t avx2_answer(unsigned hits, bool *answers) {
+TAMIS_AVX2_TEMPLATE size_t avx2_answer(unsigned hits, bool *answers) {
     if (answers != NULL) tamis__store32(answers, (hits * UINT32_C(0x204081)) & UINT32_C(0x1010101));
     return tamis__popcount(hits);
 }
 
 /* Prepares a group and asks for its windows. */
-AVX2_TEMPLATE void avx2_prepare(const struct avx2_filter *t, const uint64_t *hashes, unsigned w,
-                                struct avx2_homes *homes) {
+TAMIS_AVX2_TEMPLATE void avx2_prepare(const struct avx2_filter *t, const uint64_t *hashes,
+                                      unsigned w, struct avx2_homes *homes) {
     avx2_homes_of(t, hashes, w, homes);
     for (unsigned i = 0; i < GROUP; i++) {
         TAMIS_PREFETCH(t->slots + (homes->first[i] >> 3));
@@ -151,8 +131,8 @@ AVX2_TEMPLATE void avx2_prepare(const struct avx2_filter *t, const uint64_t *has
 }
 
 /* Tests `groups` groups, each prepared `ahead` groups before. */
-AVX2_TEMPLATE size_t avx2_groups(const struct avx2_filter *t, const uint64_t *hashes, size_t groups,
-                                 bool *answers, size_t ahead, unsigned w) {
+TAMIS_AVX2_TEMPLATE size_t avx2_groups(const struct avx2_filter *t, const uint64_t *hashes,
+                                       size_t groups, bool *answers, size_t ahead, unsigned w) {
     struct avx2_homes ring[AHEAD_FAR];
     size_t found = 0;
     for (size_t i = 0; i < ahead && i < groups; i++)
@@ -165,8 +145,8 @@ AVX2_TEMPLATE size_t avx2_groups(const struct avx2_filter *t, const uint64_t *ha
     return found;
 }
 
-AVX2_TEMPLATE size_t avx2_contains(const struct tamis__cuckoo *c, const uint64_t *hashes,
-                                   size_t count, bool *answers, unsigned w) {
+TAMIS_AVX2_TEMPLATE size_t avx2_contains(const struct tamis__cuckoo *c, const uint64_t *hashes,
+                                         size_t count, bool *answers, unsigned w) {
     const struct avx2_filter t = avx2_filter_of(&c->grid);
     const size_t groups = count / GROUP;
     size_t found = c->base.shape.table_bytes < CUCKOO_FAR

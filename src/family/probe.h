@@ -20,12 +20,15 @@ struct tamis__probe {
     uint64_t x, y, step;
 };
 
+/* How b is made of a, and c; part of the format. */
+#define TAMIS__PROBE_FLIP UINT64_C(0xd6e8feb86659fd93)
+#define TAMIS__PROBE_SCALE UINT64_C(0xa24baed4963ee407)
 #define TAMIS__PROBE_STEP UINT64_C(0x9e3779b97f4a7c15)
 
 TAMIS_TEMPLATE struct tamis__probe tamis__probe_first(uint64_t hash) {
     const uint64_t a = tamis__mix64(hash);
-    const struct tamis__probe p = {
-        a, (a ^ UINT64_C(0xd6e8feb86659fd93)) * UINT64_C(0xa24baed4963ee407), TAMIS__PROBE_STEP};
+    const struct tamis__probe p = {a, (a ^ TAMIS__PROBE_FLIP) * TAMIS__PROBE_SCALE,
+                                   TAMIS__PROBE_STEP};
     return p;
 }
 
