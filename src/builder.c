@@ -152,12 +152,7 @@ tamis_status tamis_builder_add_batch(tamis_builder *b, const void *const *keys,
     }
     for (size_t at = 0; at < count && status == TAMIS_OK; at += GROUP) {
         const size_t n = count - at < GROUP ? count - at : GROUP;
-        for (size_t i = 0; i < n; i++) {
-            const struct tamis__hash h =
-                tamis__hash_key(&b->like.hashing, keys[at + i], lengths[at + i]);
-            lo[i] = h.lo;
-            hi[i] = h.hi;
-        }
+        tamis__hash_keys(&b->like.hashing, b->like.portable, keys + at, lengths + at, n, lo, hi);
         status = b->foreign ? add_foreign(b, lo, hi, n) : tamis_builder_add_hash_batch(b, lo, n);
     }
     return status;

@@ -11,6 +11,7 @@
 #include "filter.h"
 #include "format/format.h"
 #include "hash/composer.h"
+#include "hash/xxh3.h"
 #include "plan/plan.h"
 
 #define GROUP 256 /* byte keys that are hashed together */
@@ -288,13 +289,12 @@ tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
     return add_one(filter, (struct tamis__hash){hash, 0}, fresh);
 }
 
-static void hash_group(const tamis_filter *f, const void *const *keys, const size_t *lengths,
-                       size_t count, uint64_t *lo, uint64_t *hi) {
-    for (size_t i = 0; i < count; i++) {
-        const struct tamis__hash h = tamis__hash_key(&f->hashing, keys[i], lengths[i]);
-        lo[i] = h.lo;
-        hi[i] = h.hi;
-    }
+/* The hashes of a group of keys.  Returns `hi`, or NULL for our own hashes, which have none. */
+static uint64_t *hash_group(const tamis_filter *f, const void *const *keys, const size_t *lengths,
+                            size_t count, uint64_t *lo, uint64_t *hi) {
+    if (f->hashing.foreign == NULL) hi = NULL;
+    tamis__hash_keys(&f->hashing, f->portable, keys, lengths, count, lo, hi);
+    return hi;
 }
 
 tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys, const size_t *lengths,
@@ -307,8 +307,8 @@ tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys, cons
     size_t added = 0, some = 0;
     while (added < count && status == TAMIS_OK) {
         const size_t n = count - added < GROUP ? count - added : GROUP;
-        hash_group(filter, keys + added, lengths + added, n, lo, hi);
-        status = add_group(filter, lo, hi, n, fresh == NULL ? NULL : fresh + added, &some);
+        const uint64_t *upper = hash_group(filter, keys + added, lengths + added, n, lo, hi);
+        status = add_group(filter, lo, upper, n, fresh == NULL ? NULL : fresh + added, &some);
         added += some;
     }
     if (done != NULL) *done = added;
@@ -380,12 +380,19 @@ tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashe
 
 /* A question that the filter cannot be asked is answered "maybe": "no" would be a promise. */
 
+/* Apart, so that the usual way needs no stack. */
+static __attribute__((noinline)) bool contains_any(const tamis_filter *f, const void *key,
+                                                   size_t length) {
+    if (!takes_bytes(f) || !tamis__hashing_takes(&f->hashing, length)) return true;
+    return f->ops->contains(f, tamis__hash_key(&f->hashing, key, length));
+}
+
 bool tamis_contains(const tamis_filter *filter, const void *key, size_t length) {
     assert(filter != NULL && (key != NULL || length == 0));
-    if (TAMIS_UNLIKELY(!takes_bytes(filter) || !tamis__hashing_takes(&filter->hashing, length))) {
-        return true;
+    if (TAMIS_UNLIKELY(!filter->hashing.plain || length > TAMIS__XXH3_SHORT)) {
+        return contains_any(filter, key, length);
     }
-    return filter->ops->contains(filter, tamis__hash_key(&filter->hashing, key, length));
+    return filter->ops->contains(filter, (struct tamis__hash){tamis__xxh3_short(key, length), 0});
 }
 
 bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash) {
@@ -420,9 +427,9 @@ size_t tamis_contains_batch(const tamis_filter *filter, const void *const *keys,
     size_t found = 0;
     for (size_t at = 0; at < count; at += GROUP) {
         const size_t n = count - at < GROUP ? count - at : GROUP;
-        hash_group(filter, keys + at, lengths + at, n, lo, hi);
-        found +=
-            filter->ops->contains_batch(filter, lo, hi, n, answers == NULL ? NULL : answers + at);
+        const uint64_t *upper = hash_group(filter, keys + at, lengths + at, n, lo, hi);
+        found += filter->ops->contains_batch(filter, lo, upper, n,
+                                             answers == NULL ? NULL : answers + at);
         if (TAMIS_UNLIKELY(check_keys(filter, keys + at, lengths + at, n) != TAMIS_OK)) {
             found += not_keys(filter, lengths + at, n, answers == NULL ? NULL : answers + at);
         }
@@ -443,9 +450,7 @@ uint64_t tamis_hash(const tamis_filter *filter, const void *key, size_t length) 
 
 void tamis_hash_batch(const tamis_filter *filter, const void *const *keys, const size_t *lengths,
                       size_t count, uint64_t *hashes) {
-    for (size_t i = 0; i < count; i++) {
-        hashes[i] = tamis__hash_key(&filter->hashing, keys[i], lengths[i]).lo;
-    }
+    tamis__hash_keys(&filter->hashing, filter->portable, keys, lengths, count, hashes, NULL);
 }
 
 uint64_t tamis_hash_integer(uint64_t value) { return tamis__mix64(value); }

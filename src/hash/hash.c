@@ -11,13 +11,16 @@
 #include "core/bits.h"
 #include "core/bytes.h"
 #include "hash/composer.h"
+#include "hash/xxh3.h"
 
 void tamis__hashing_init(struct tamis__hashing *h, tamis_hasher id, uint64_t seed,
                          const uint8_t *secret) {
     static const char id_text[] = "tamis key id";
-    *h = (struct tamis__hashing){.id = id, .seed = seed};
+    *h = (struct tamis__hashing){
+        .id = id, .plain = id == TAMIS_HASH_XXH3 && seed == 0, .seed = seed};
     if (secret == NULL) return;
     h->id = TAMIS_HASH_SIP24;
+    h->plain = false;
     h->seed = 0;
     h->secret[0] = tamis__load64(secret);
     h->secret[1] = tamis__load64(secret + 8);
@@ -49,6 +52,9 @@ bool tamis__hashing_equal(const struct tamis__hashing *a, const struct tamis__ha
 }
 
 struct tamis__hash tamis__hash_key(const struct tamis__hashing *h, const void *key, size_t length) {
+    if (TAMIS_LIKELY(h->plain && length <= TAMIS__XXH3_SHORT)) {
+        return (struct tamis__hash){tamis__xxh3_short(key, length), 0};
+    }
     switch (h->id) {
         case TAMIS_HASH_SIP24:
             return (struct tamis__hash){tamis__siphash24(key, length, h->secret), 0};
@@ -59,6 +65,45 @@ struct tamis__hash tamis__hash_key(const struct tamis__hashing *h, const void *k
             break;
     }
     return (struct tamis__hash){tamis__xxh3(key, length, h->seed), 0};
+}
+
+/* ---- many keys */
+
+/* The usual hash of short keys is inlined: a call takes a third of its time. */
+static void hash_keys_xxh3(const struct tamis__hashing *h, const void *const *keys,
+                           const size_t *lengths, size_t count, uint64_t *lo) {
+    if (!h->plain) {
+        for (size_t i = 0; i < count; i++) lo[i] = tamis__xxh3(keys[i], lengths[i], h->seed);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        lo[i] = TAMIS_LIKELY(lengths[i] <= TAMIS__XXH3_SHORT)
+                    ? tamis__xxh3_short(keys[i], lengths[i])
+                    : tamis__xxh3(keys[i], lengths[i], 0);
+    }
+}
+
+static void hash_keys_foreign(const struct tamis__hashing *h, const void *const *keys,
+                              const size_t *lengths, size_t count, uint64_t *lo, uint64_t *hi) {
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__hash hash = h->foreign->hash(keys[i], lengths[i], h->seed);
+        lo[i] = hash.lo;
+        if (hi != NULL) hi[i] = hash.hi;
+    }
+}
+
+void tamis__hash_keys(const struct tamis__hashing *h, bool portable, const void *const *keys,
+                      const size_t *lengths, size_t count, uint64_t *lo, uint64_t *hi) {
+    if (h->id == TAMIS_HASH_FOREIGN) {
+        hash_keys_foreign(h, keys, lengths, count, lo, hi);
+        return;
+    }
+    if (h->id == TAMIS_HASH_SIP24) {
+        tamis__siphash24_keys(h->secret, portable, keys, lengths, count, lo);
+    } else {
+        hash_keys_xxh3(h, keys, lengths, count, lo);
+    }
+    for (size_t i = 0; hi != NULL && i < count; i++) hi[i] = 0;
 }
 
 /* ---- composite keys */

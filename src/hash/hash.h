@@ -43,6 +43,7 @@ const struct tamis__foreign *tamis__foreign_of(unsigned id);
 
 struct tamis__hashing {
     tamis_hasher id;
+    bool plain; /* XXH3 without a seed: the usual */
     uint64_t seed;
     uint64_t secret[2]; /* keyed: the secret as two little-endian words */
     uint64_t key_id;    /* keyed: SipHash of a fixed text, so that secrets can be told apart */
@@ -76,8 +77,15 @@ bool tamis__hashing_equal(const struct tamis__hashing *a, const struct tamis__ha
 /* key may be NULL if length is 0. */
 struct tamis__hash tamis__hash_key(const struct tamis__hashing *h, const void *key, size_t length);
 
+/* Many keys, with the instructions of this machine unless `portable`.  `hi` may be NULL: then only
+ * `lo` is written. */
+void tamis__hash_keys(const struct tamis__hashing *h, bool portable, const void *const *keys,
+                      const size_t *lengths, size_t count, uint64_t *lo, uint64_t *hi);
+
 uint64_t tamis__xxh3(const void *key, size_t length, uint64_t seed);
 
 uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[2]);
+void tamis__siphash24_keys(const uint64_t secret[2], bool portable, const void *const *keys,
+                           const size_t *lengths, size_t count, uint64_t *hashes);
 
 #endif

@@ -2,9 +2,12 @@
  *
  * A pseudo-random function of short inputs: without the 128-bit secret nobody can predict or
  * steer the 64 bits of any key, so nobody can aim keys at a filter.  Two rounds for every
- * eight bytes, four at the end; the last block carries the length. */
-#include "core/bytes.h"
-#include "hash/hash.h"
+ * eight bytes, four at the end; the last block carries the length.
+ *
+ * A round waits for the one before, so many keys are hashed side by side (siphash_avx2.c). */
+#include "hash/siphash.h"
+
+#include "core/cpu.h"
 
 struct sip {
     uint64_t a, b, c, d;
@@ -32,17 +35,55 @@ TAMIS_TEMPLATE void sip_block(struct sip *s, uint64_t word) {
 }
 
 uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[2]) {
-    struct sip s = {
-        secret[0] ^ UINT64_C(0x736f6d6570736575), secret[1] ^ UINT64_C(0x646f72616e646f6d),
-        secret[0] ^ UINT64_C(0x6c7967656e657261), secret[1] ^ UINT64_C(0x7465646279746573)};
+    struct sip s = {secret[0] ^ SIP_A, secret[1] ^ SIP_B, secret[0] ^ SIP_C, secret[1] ^ SIP_D};
     const uint8_t *at = key;
     for (size_t left = length; left >= 8; left -= 8, at += 8) sip_block(&s, tamis__load64(at));
-
-    uint64_t last = (uint64_t)length << 56;
-    for (size_t i = 0; i < length % 8; i++) last |= (uint64_t)at[i] << (8 * i);
-    sip_block(&s, last);
+    sip_block(&s, sip_last(key, length));
 
     s.c ^= 0xff;
     for (int i = 0; i < 4; i++) sip_round(&s);
     return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+/* ---- many keys */
+
+#if defined(TAMIS_HAVE_AVX2)
+#define LANES 8
+#define APART 4 /* words: with a greater difference most lanes would wait for one */
+
+/* The fewest and the most whole words of a key. */
+struct sip_words {
+    size_t least, most;
+};
+
+static struct sip_words sip_words_of(const size_t *lengths) {
+    struct sip_words words = {SIZE_MAX, 0};
+    for (unsigned i = 0; i < LANES; i++) {
+        const size_t count = lengths[i] / 8;
+        if (count < words.least) words.least = count;
+        if (count > words.most) words.most = count;
+    }
+    return words;
+}
+#endif
+
+void tamis__siphash24_keys(const uint64_t secret[2], bool portable, const void *const *keys,
+                           const size_t *lengths, size_t count, uint64_t *hashes) {
+    size_t i = 0;
+#if defined(TAMIS_HAVE_AVX2)
+    const bool vectors = !portable && (tamis__cpu() & TAMIS__CPU_AVX2);
+    for (; vectors && count - i >= LANES; i += LANES) {
+        const struct sip_words words = sip_words_of(lengths + i);
+        if (words.most - words.least <= APART) {
+            tamis__siphash24_avx2(secret, keys + i, lengths + i, words.least, words.most,
+                                  hashes + i);
+            continue;
+        }
+        for (size_t j = i; j < i + LANES; j++) {
+            hashes[j] = tamis__siphash24(keys[j], lengths[j], secret);
+        }
+    }
+#endif
+    (void)portable;
+    for (; i < count; i++) hashes[i] = tamis__siphash24(keys[i], lengths[i], secret);
 }

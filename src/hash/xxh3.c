@@ -1,5 +1,5 @@
-/* xxh3.c - XXH3-64, from libxxhash */
-#include <xxhash.h>
+/* xxh3.c - XXH3-64 of any key */
+#include "hash/xxh3.h"
 
 #include "hash/hash.h"
 

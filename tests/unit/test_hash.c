@@ -50,6 +50,46 @@ static void test_siphash(void **state) {
     }
 }
 
+/* Many keys at once: the published hash of each, for every mixture of lengths (vectors take eight
+ * keys of about the same length), in both ways, and nothing beyond. */
+static void check_many(const struct tamis__hashing *h, const void *const *keys,
+                       const size_t *lengths, size_t count) {
+    uint64_t lo[64], hi[64];
+    for (unsigned portable = 0; portable < 2; portable++) {
+        memset(lo, 0xee, sizeof lo);
+        tamis__hash_keys(h, portable, keys, lengths, count, lo, portable ? hi : NULL);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(lo[i], tamis__hash_key(h, keys[i], lengths[i]).lo);
+            if (portable) assert_int_equal(hi[i], 0);
+        }
+        assert_int_equal(lo[count], UINT64_C(0xeeeeeeeeeeeeeeee));
+    }
+}
+
+static void test_many(void **state) {
+    const unsigned spans[] = {1, 2, 9, 30, SIPHASH_VECTORS};
+    struct tamis__hashing h[3];
+    const void *keys[63];
+    size_t lengths[63];
+    (void)state;
+    tamis__hashing_init(&h[0], TAMIS_HASH_SIP24, 0, secret);
+    tamis__hashing_init(&h[1], TAMIS_HASH_XXH3, 0, NULL);
+    tamis__hashing_init(&h[2], TAMIS_HASH_XXH3, 7, NULL);
+    for (unsigned round = 0; round < 1000; round++) {
+        const unsigned span = spans[round % 5];
+        const size_t count = round % 64;
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t chance = tamis_hash_integer(round * 64 + i);
+            lengths[i] = (round / 5 + chance % span) % SIPHASH_VECTORS;
+            uint8_t *key = lengths[i] == 0 ? NULL : NEED(uint8_t, lengths[i]);
+            for (size_t j = 0; j < lengths[i]; j++) key[j] = (uint8_t)(chance >> (j % 57));
+            keys[i] = key;
+        }
+        for (unsigned j = 0; j < 3; j++) check_many(&h[j], keys, lengths, count);
+        for (size_t i = 0; i < count; i++) free((void *)(uintptr_t)keys[i]);
+    }
+}
+
 /* Two ways of hashing are equal if they hash every key alike. */
 static void test_equal(void **state) {
     uint8_t other_secret[TAMIS_SECRET_BYTES];
@@ -83,10 +123,8 @@ static void test_integers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_xxh3),
-        cmocka_unit_test(test_siphash),
-        cmocka_unit_test(test_equal),
-        cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_xxh3),  cmocka_unit_test(test_siphash),  cmocka_unit_test(test_many),
+        cmocka_unit_test(test_equal), cmocka_unit_test(test_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
