@@ -12,8 +12,9 @@
 #define BLOCK_TARGET TAMIS_TARGET_AVX2
 #include "family/block_kernel.h"
 
-struct avx2_mask {
-    __m256i low, high; /* lanes 0..3 and 4..7 */
+/* Lanes 0..3 and 4..7 of a line. */
+struct avx2_lanes {
+    __m256i low, high;
 };
 
 BLOCK_TEMPLATE __m256i avx2_products(uint32_t seed) {
@@ -23,54 +24,91 @@ BLOCK_TEMPLATE __m256i avx2_products(uint32_t seed) {
     return _mm256_mullo_epi32(_mm256_set1_epi32((int)seed), multipliers);
 }
 
-/* Adds the bits of one round to the mask: `one` has 1 in the lanes that take part. */
-BLOCK_TEMPLATE struct avx2_mask avx2_round(struct avx2_mask mask, struct avx2_mask one,
-                                           __m256i products, int round) {
+/* The number of the bit of a round, in every lane. */
+BLOCK_TEMPLATE struct avx2_lanes avx2_bits(__m256i products, int round) {
     const __m256i field = _mm256_set1_epi64x(BLOCK_LANE_BITS - 1);
-    __m256i low = _mm256_srli_epi64(products, 58 - 6 * round);
-    __m256i high = round == 0 ? _mm256_srli_epi64(_mm256_slli_epi64(products, 32), 58)
-                              : _mm256_srli_epi64(products, 26 - 6 * round);
+    struct avx2_lanes bits = {_mm256_srli_epi64(products, 58 - 6 * round),
+                              round == 0 ? _mm256_srli_epi64(_mm256_slli_epi64(products, 32), 58)
+                                         : _mm256_srli_epi64(products, 26 - 6 * round)};
     if (round != 0) {
-        low = _mm256_and_si256(low, field);
-        high = _mm256_and_si256(high, field);
+        bits.low = _mm256_and_si256(bits.low, field);
+        bits.high = _mm256_and_si256(bits.high, field);
     }
-    mask.low = _mm256_or_si256(mask.low, _mm256_sllv_epi64(one.low, low));
-    mask.high = _mm256_or_si256(mask.high, _mm256_sllv_epi64(one.high, high));
-    return mask;
+    return bits;
 }
 
-BLOCK_TEMPLATE struct avx2_mask avx2_load(const void *line) {
+BLOCK_TEMPLATE struct avx2_lanes avx2_load(const void *line) {
     const __m256i *p = (const __m256i *)line;
-    const struct avx2_mask v = {_mm256_loadu_si256(p), _mm256_loadu_si256(p + 1)};
+    const struct avx2_lanes v = {_mm256_loadu_si256(p), _mm256_loadu_si256(p + 1)};
     return v;
 }
 
-BLOCK_TEMPLATE struct avx2_mask avx2_mask_of(const struct block_table *t, uint32_t seed,
-                                             unsigned rounds, bool rest) {
-    const __m256i products = avx2_products(seed), one = _mm256_set1_epi64x(1);
-    const struct avx2_mask all = {one, one};
-    struct avx2_mask mask = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    if (rounds > 0) mask = avx2_round(mask, all, products, 0);
-    if (rounds > 1) mask = avx2_round(mask, all, products, 1);
-    if (rest)
-        mask = avx2_round(mask, avx2_load(t->ones + seed % BLOCK_LANES), products, (int)rounds);
+/* ---- asking: the line is moved to the bits, so that they are the lowest of every lane */
+
+BLOCK_TEMPLATE struct avx2_lanes avx2_lowest(struct avx2_lanes line, struct avx2_lanes bits) {
+    const struct avx2_lanes v = {_mm256_srlv_epi64(line.low, bits.low),
+                                 _mm256_srlv_epi64(line.high, bits.high)};
+    return v;
+}
+
+/* Does a lane lack the bit of a round?  In its lowest bit; `one` has 1 in the lanes that take part.
+ */
+BLOCK_TEMPLATE __m256i avx2_lacks(struct avx2_lanes line, struct avx2_lanes one, __m256i products,
+                                  int round) {
+    const struct avx2_lanes has = avx2_lowest(line, avx2_bits(products, round));
+    return _mm256_or_si256(_mm256_andnot_si256(has.low, one.low),
+                           _mm256_andnot_si256(has.high, one.high));
+}
+
+BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place at,
+                                 unsigned rounds, bool rest) {
+    const __m256i products = avx2_products(at.seed), one = _mm256_set1_epi64x(1);
+    const struct avx2_lanes line = avx2_load(at.line);
+    __m256i has = _mm256_set1_epi64x(-1);
+    for (unsigned r = 0; r < rounds; r++) {
+        const struct avx2_lanes lowest = avx2_lowest(line, avx2_bits(products, (int)r));
+        const __m256i both = _mm256_and_si256(lowest.low, lowest.high);
+        has = r == 0 ? both : _mm256_and_si256(has, both);
+    }
+    if (!rest) return _mm256_testc_si256(has, one);
+    const __m256i lacks =
+        avx2_lacks(line, avx2_load(t->ones + at.seed % BLOCK_LANES), products, (int)rounds);
+    return rounds == 0 ? _mm256_testz_si256(lacks, lacks)
+                       : _mm256_testc_si256(_mm256_andnot_si256(lacks, has), one);
+}
+
+/* ---- adding: the bits are moved to the line */
+
+/* Adds the bits of one round to the mask. */
+BLOCK_TEMPLATE struct avx2_lanes avx2_round(struct avx2_lanes mask, struct avx2_lanes one,
+                                            __m256i products, int round) {
+    const struct avx2_lanes bits = avx2_bits(products, round);
+    mask.low = _mm256_or_si256(mask.low, _mm256_sllv_epi64(one.low, bits.low));
+    mask.high = _mm256_or_si256(mask.high, _mm256_sllv_epi64(one.high, bits.high));
     return mask;
 }
 
-BLOCK_TEMPLATE bool avx2_missing(struct avx2_mask line, struct avx2_mask mask) {
+BLOCK_TEMPLATE struct avx2_lanes avx2_mask_of(const struct block_table *t, uint32_t seed,
+                                              unsigned rounds, bool rest) {
+    const __m256i products = avx2_products(seed), one = _mm256_set1_epi64x(1);
+    const struct avx2_lanes all = {one, one};
+    struct avx2_lanes mask = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (unsigned r = 0; r < rounds; r++) mask = avx2_round(mask, all, products, (int)r);
+    if (rest) {
+        mask = avx2_round(mask, avx2_load(t->ones + seed % BLOCK_LANES), products, (int)rounds);
+    }
+    return mask;
+}
+
+BLOCK_TEMPLATE bool avx2_missing(struct avx2_lanes line, struct avx2_lanes mask) {
     const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(line.low, mask.low),
                                             _mm256_andnot_si256(line.high, mask.high));
     return !_mm256_testz_si256(missing, missing);
 }
 
-BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place at,
-                                 unsigned rounds, bool rest) {
-    return !avx2_missing(avx2_load(at.line), avx2_mask_of(t, at.seed, rounds, rest));
-}
-
 BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place at, unsigned rounds,
                                bool rest, bool tell) {
-    const struct avx2_mask mask = avx2_mask_of(t, at.seed, rounds, rest), old = avx2_load(at.line);
+    const struct avx2_lanes mask = avx2_mask_of(t, at.seed, rounds, rest), old = avx2_load(at.line);
     __m256i *p = (__m256i *)(void *)at.line;
     _mm256_storeu_si256(p, _mm256_or_si256(old.low, mask.low));
     _mm256_storeu_si256(p + 1, _mm256_or_si256(old.high, mask.high));
