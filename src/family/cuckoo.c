@@ -106,7 +106,8 @@ TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuck
                                 uint64_t hash, unsigned w, bool packed) {
     const uint64_t first = cuckoo_copies(&c->grid, home, 0, w, packed);
     const uint64_t second = cuckoo_copies(&c->grid, home, 1, w, packed);
-    if (TAMIS_LIKELY((first | second | c->stashed) == 0)) return false;
+    /* Whether a key is there is anybody's guess, but not whether the stash is in use. */
+    if (TAMIS_LIKELY(c->stashed == 0)) return (first | second) != 0;
     return (first | second) != 0 || stash_copies(c, hash) != 0;
 }
 
@@ -230,37 +231,42 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
 
 /* ---- operations: wrappers that make `w` and `packed` constants */
 
-#define CUCKOO_INSTANCE(NAME, W, PACKED)                                                          \
-    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
+#define CUCKOO_INSTANCE(NAME, TARGET, W, PACKED)                                                  \
+    TARGET static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {             \
         const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
         const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
         return cuckoo_test(c, &home, h.lo, W, PACKED);                                            \
     }                                                                                             \
-    static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
-                                        const uint64_t *hi, size_t count, bool *answers) {        \
+    TARGET static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
+                                               const uint64_t *hi, size_t count, bool *answers) { \
         (void)hi;                                                                                 \
         return cuckoo_test_batch(cuckoo_of_const(f), lo, count, answers, W, PACKED);              \
     }                                                                                             \
-    static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
+    TARGET static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {   \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
         const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
         return cuckoo_put(c, &home, h.lo, fresh, W, PACKED);                                      \
     }                                                                                             \
-    static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
-                                         size_t count, bool *fresh, size_t *done) {               \
+    TARGET static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo,              \
+                                                const uint64_t *hi, size_t count, bool *fresh,    \
+                                                size_t *done) {                                   \
         (void)hi;                                                                                 \
         return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, PACKED);                 \
     }                                                                                             \
-    static tamis_status NAME##_remove(tamis_filter *f, struct tamis__hash h) {                    \
+    TARGET static tamis_status NAME##_remove(tamis_filter *f, struct tamis__hash h) {             \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
         const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
         return cuckoo_take(c, &home, h.lo, W, PACKED);                                            \
     }
 
-CUCKOO_INSTANCE(packed2, 2, true)
-CUCKOO_INSTANCE(packed3, 3, true)
-CUCKOO_INSTANCE(wide2, 2, false)
-CUCKOO_INSTANCE(wide3, 3, false)
+CUCKOO_INSTANCE(packed2, , 2, true)
+CUCKOO_INSTANCE(packed3, , 3, true)
+CUCKOO_INSTANCE(wide2, , 2, false)
+CUCKOO_INSTANCE(wide3, , 3, false)
+#if defined(TAMIS_HAVE_AVX2)
+CUCKOO_INSTANCE(avx2_packed2, TAMIS_TARGET_AVX2, 2, true)
+CUCKOO_INSTANCE(avx2_packed3, TAMIS_TARGET_AVX2, 3, true)
+#endif
 
 #define CUCKOO_OPS(NAME, PATH, BATCH)                                                          \
     {                                                                                          \
@@ -282,14 +288,15 @@ static size_t avx2_contains_batch(const tamis_filter *f, const uint64_t *lo, con
                                   size_t count, bool *answers) {
     const struct tamis__cuckoo *c = cuckoo_of_const(f);
     if (TAMIS_UNLIKELY(c->stashed != 0)) {
-        return portable_ops[true][c->grid.window - 2].contains_batch(f, lo, hi, count, answers);
+        return c->grid.window == 2 ? avx2_packed2_contains_batch(f, lo, hi, count, answers)
+                                   : avx2_packed3_contains_batch(f, lo, hi, count, answers);
     }
     return tamis__cuckoo_contains_avx2(c, lo, count, answers);
 }
 
 static const struct tamis__ops avx2_ops[2] = {
-    CUCKOO_OPS(packed2, "avx2", avx2_contains_batch),
-    CUCKOO_OPS(packed3, "avx2", avx2_contains_batch),
+    CUCKOO_OPS(avx2_packed2, "avx2", avx2_contains_batch),
+    CUCKOO_OPS(avx2_packed3, "avx2", avx2_contains_batch),
 };
 #endif
 
