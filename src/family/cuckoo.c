@@ -103,19 +103,23 @@ static void stash_take(struct tamis__cuckoo *c, uint64_t hash) {
 /* ---- one key */
 
 TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
-                                uint64_t hash, unsigned w, bool packed) {
-    const uint64_t first = cuckoo_copies(&c->grid, home, 0, w, packed);
-    const uint64_t second = cuckoo_copies(&c->grid, home, 1, w, packed);
+                                uint64_t hash, unsigned w, enum cuckoo_form form) {
+    const struct cuckoo_grid *g = &c->grid;
+    const bool packed = form != CUCKOO_WIDE;
+    const bool held =
+        form == CUCKOO_PAIRED
+            ? cuckoo_pair_holds(g, home)
+            : (cuckoo_copies(g, home, 0, w, packed) | cuckoo_copies(g, home, 1, w, packed)) != 0;
     /* Whether a key is there is anybody's guess, but not whether the stash is in use. */
-    if (TAMIS_LIKELY(c->stashed == 0)) return (first | second) != 0;
-    return (first | second) != 0 || stash_copies(c, hash) != 0;
+    if (TAMIS_LIKELY(c->stashed == 0)) return held;
+    return held || stash_copies(c, hash) != 0;
 }
 
 /* Adds a key whose locations are all taken, perhaps by copies of itself (for which the search
  * fails at once). */
 static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash) {
     const unsigned w = c->grid.window;
-    const struct cuckoo_home home = cuckoo_home_of(&c->grid, hash);
+    const struct cuckoo_home home = cuckoo_home_of(c, hash);
     if (tamis__cuckoo_search(c, &home)) return TAMIS_OK;
     const unsigned copies = tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
                             tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
@@ -123,18 +127,33 @@ static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_
     return copies >= 2 * w ? TAMIS_OK : stash_put(c, cuckoo_mix(hash));
 }
 
-TAMIS_TEMPLATE tamis_status cuckoo_put(struct tamis__cuckoo *c, const struct cuckoo_home *home,
-                                       uint64_t hash, bool *fresh, unsigned w, bool packed) {
-    const struct cuckoo_grid *g = &c->grid;
+/* Finds an empty location; false if there is none.  Which window has it is as good as random in a
+ * full table: no branch. */
+TAMIS_TEMPLATE bool cuckoo_room(const struct cuckoo_grid *g, const struct cuckoo_home *home,
+                                unsigned w, enum cuckoo_form form, struct cuckoo_spot *spot) {
+    if (form == CUCKOO_PAIRED) {
+        const uint64_t empty = cuckoo_pair_empty(g, home->first, home->second);
+        if (TAMIS_UNLIKELY(empty == 0)) return false;
+        *spot = cuckoo_pair_lowest(g, empty, w);
+        return true;
+    }
+    const bool packed = form == CUCKOO_PACKED;
     const uint64_t first = cuckoo_empty(g, home->first, w, packed);
     const uint64_t second = cuckoo_empty(g, home->second, w, packed);
-    if (fresh != NULL) *fresh = !cuckoo_test(c, home, hash, w, packed);
-    if (TAMIS_UNLIKELY((first | second) == 0)) return cuckoo_squeeze(c, hash);
-    /* Which window has room is as good as random in a full table: no branch. */
-    const uint64_t in_second = first == 0 ? UINT64_MAX : 0;
-    const unsigned j = cuckoo_lowest(g, first | (second & in_second), w, packed);
-    const uint64_t bit = home->first ^ ((home->first ^ home->second) & in_second);
-    cuckoo_set(g, bit + j * g->width, cuckoo_symbol(home->print, 0, w) + (w & in_second) + j);
+    if (TAMIS_UNLIKELY((first | second) == 0)) return false;
+    *spot = cuckoo_lowest_of(g, first, second, w, packed);
+    return true;
+}
+
+TAMIS_TEMPLATE tamis_status cuckoo_put(struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                                       uint64_t hash, bool *fresh, unsigned w,
+                                       enum cuckoo_form form) {
+    struct cuckoo_spot spot;
+    if (fresh != NULL) *fresh = !cuckoo_test(c, home, hash, w, form);
+    if (!cuckoo_room(&c->grid, home, w, form, &spot)) return cuckoo_squeeze(c, hash);
+    const uint64_t bit = home->first ^ ((home->first ^ home->second) & spot.in_second);
+    const uint64_t symbol = cuckoo_symbol(home->print, 0, w) + (w & spot.in_second) + spot.j;
+    cuckoo_set(&c->grid, bit + spot.offset, symbol);
     return TAMIS_OK;
 }
 
@@ -158,7 +177,7 @@ static bool cuckoo_settle(struct tamis__cuckoo *c, const struct cuckoo_home *hom
 static CUCKOO_APART void stash_empty(struct tamis__cuckoo *c) {
     for (unsigned i = 0; i < CUCKOO_STASH; i++) {
         const uint64_t mixed = stash_get(c, i);
-        const struct cuckoo_home home = cuckoo_home_of_mixed(&c->grid, mixed);
+        const struct cuckoo_home home = cuckoo_home_of_mixed(c, mixed);
         if (mixed == 0 || !cuckoo_settle(c, &home)) continue;
         tamis__store64(c->base.table + 8 * i, 0);
         c->stashed--;
@@ -193,19 +212,20 @@ TAMIS_TEMPLATE tamis_status cuckoo_take(struct tamis__cuckoo *c, const struct cu
 TAMIS_TEMPLATE void ring_fill(const struct tamis__cuckoo *c, struct cuckoo_home *ring, size_t i,
                               const uint64_t *hashes, size_t count) {
     if (i >= count) return;
-    const struct cuckoo_home home = cuckoo_home_of(&c->grid, hashes[i]);
+    const struct cuckoo_home home = cuckoo_home_of(c, hashes[i]);
     TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.first));
     TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.second));
     ring[i % RING] = home;
 }
 
 TAMIS_TEMPLATE size_t cuckoo_test_batch(const struct tamis__cuckoo *c, const uint64_t *hashes,
-                                        size_t count, bool *answers, unsigned w, bool packed) {
+                                        size_t count, bool *answers, unsigned w,
+                                        enum cuckoo_form form) {
     struct cuckoo_home ring[RING];
     size_t found = 0;
     for (size_t i = 0; i < RING; i++) ring_fill(c, ring, i, hashes, count);
     for (size_t i = 0; i < count; i++) {
-        const bool maybe = cuckoo_test(c, &ring[i % RING], hashes[i], w, packed);
+        const bool maybe = cuckoo_test(c, &ring[i % RING], hashes[i], w, form);
         ring_fill(c, ring, i + RING, hashes, count);
         if (answers != NULL) answers[i] = maybe;
         found += maybe;
@@ -215,7 +235,7 @@ TAMIS_TEMPLATE size_t cuckoo_test_batch(const struct tamis__cuckoo *c, const uin
 
 TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint64_t *hashes,
                                              size_t count, bool *fresh, size_t *done, unsigned w,
-                                             bool packed) {
+                                             enum cuckoo_form form) {
     struct cuckoo_home ring[RING];
     for (size_t i = 0; i < RING; i++) ring_fill(c, ring, i, hashes, count);
     for (*done = 0; *done < count; ++*done) {
@@ -223,50 +243,51 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
         const struct cuckoo_home home = ring[i % RING];
         ring_fill(c, ring, i + RING, hashes, count);
         const tamis_status status =
-            cuckoo_put(c, &home, hashes[i], fresh == NULL ? NULL : fresh + i, w, packed);
+            cuckoo_put(c, &home, hashes[i], fresh == NULL ? NULL : fresh + i, w, form);
         if (status != TAMIS_OK) return status;
     }
     return TAMIS_OK;
 }
 
-/* ---- operations: wrappers that make `w` and `packed` constants */
+/* ---- operations: wrappers that make `w` and `form` constants */
 
-#define CUCKOO_INSTANCE(NAME, TARGET, W, PACKED)                                                  \
+#define CUCKOO_INSTANCE(NAME, TARGET, W, FORM)                                                    \
     TARGET static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {             \
         const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
-        const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
-        return cuckoo_test(c, &home, h.lo, W, PACKED);                                            \
+        const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
+        return cuckoo_test(c, &home, h.lo, W, FORM);                                              \
     }                                                                                             \
     TARGET static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
                                                const uint64_t *hi, size_t count, bool *answers) { \
         (void)hi;                                                                                 \
-        return cuckoo_test_batch(cuckoo_of_const(f), lo, count, answers, W, PACKED);              \
+        return cuckoo_test_batch(cuckoo_of_const(f), lo, count, answers, W, FORM);                \
     }                                                                                             \
     TARGET static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {   \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
-        const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
-        return cuckoo_put(c, &home, h.lo, fresh, W, PACKED);                                      \
+        const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
+        return cuckoo_put(c, &home, h.lo, fresh, W, FORM);                                        \
     }                                                                                             \
     TARGET static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo,              \
                                                 const uint64_t *hi, size_t count, bool *fresh,    \
                                                 size_t *done) {                                   \
         (void)hi;                                                                                 \
-        return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, PACKED);                 \
+        return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, FORM);                   \
     }                                                                                             \
     TARGET static tamis_status NAME##_remove(tamis_filter *f, struct tamis__hash h) {             \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
-        const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);                           \
-        return cuckoo_take(c, &home, h.lo, W, PACKED);                                            \
+        const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
+        return cuckoo_take(c, &home, h.lo, W, (FORM) != CUCKOO_WIDE);                             \
     }
 
-CUCKOO_INSTANCE(packed2, , 2, true)
-CUCKOO_INSTANCE(packed3, , 3, true)
-CUCKOO_INSTANCE(wide2, , 2, false)
-CUCKOO_INSTANCE(wide3, , 3, false)
-#if defined(TAMIS_HAVE_AVX2)
-CUCKOO_INSTANCE(avx2_packed2, TAMIS_TARGET_AVX2, 2, true)
-CUCKOO_INSTANCE(avx2_packed3, TAMIS_TARGET_AVX2, 3, true)
-#endif
+#define CUCKOO_INSTANCES(PREFIX, TARGET)                       \
+    CUCKOO_INSTANCE(PREFIX##paired2, TARGET, 2, CUCKOO_PAIRED) \
+    CUCKOO_INSTANCE(PREFIX##paired3, TARGET, 3, CUCKOO_PAIRED) \
+    CUCKOO_INSTANCE(PREFIX##packed2, TARGET, 2, CUCKOO_PACKED) \
+    CUCKOO_INSTANCE(PREFIX##packed3, TARGET, 3, CUCKOO_PACKED)
+
+CUCKOO_INSTANCE(wide2, , 2, CUCKOO_WIDE)
+CUCKOO_INSTANCE(wide3, , 3, CUCKOO_WIDE)
+CUCKOO_INSTANCES(, )
 
 #define CUCKOO_OPS(NAME, PATH, BATCH)                                                          \
     {                                                                                          \
@@ -274,43 +295,52 @@ CUCKOO_INSTANCE(avx2_packed3, TAMIS_TARGET_AVX2, 3, true)
         .add_batch = NAME##_add_batch, .remove = NAME##_remove,                                \
     }
 
-/* By `packed` and w - 2. */
-static const struct tamis__ops portable_ops[2][2] = {
-    {CUCKOO_OPS(wide2, "portable", wide2_contains_batch),
-     CUCKOO_OPS(wide3, "portable", wide3_contains_batch)},
-    {CUCKOO_OPS(packed2, "portable", packed2_contains_batch),
-     CUCKOO_OPS(packed3, "portable", packed3_contains_batch)},
+/* By form and w - 2. */
+static const struct tamis__ops portable_ops[CUCKOO_FORMS][2] = {
+    [CUCKOO_WIDE] = {CUCKOO_OPS(wide2, "portable", wide2_contains_batch),
+                     CUCKOO_OPS(wide3, "portable", wide3_contains_batch)},
+    [CUCKOO_PACKED] = {CUCKOO_OPS(packed2, "portable", packed2_contains_batch),
+                       CUCKOO_OPS(packed3, "portable", packed3_contains_batch)},
+    [CUCKOO_PAIRED] = {CUCKOO_OPS(paired2, "portable", paired2_contains_batch),
+                       CUCKOO_OPS(paired3, "portable", paired3_contains_batch)},
 };
 
 #if defined(TAMIS_HAVE_AVX2)
-/* The kernel does not know the stash: a filter that uses it is asked in plain C. */
-static size_t avx2_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
-                                  size_t count, bool *answers) {
-    const struct tamis__cuckoo *c = cuckoo_of_const(f);
-    if (TAMIS_UNLIKELY(c->stashed != 0)) {
-        return c->grid.window == 2 ? avx2_packed2_contains_batch(f, lo, hi, count, answers)
-                                   : avx2_packed3_contains_batch(f, lo, hi, count, answers);
-    }
-    return tamis__cuckoo_contains_avx2(c, lo, count, answers);
-}
+CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2)
 
-static const struct tamis__ops avx2_ops[2] = {
-    CUCKOO_OPS(avx2_packed2, "avx2", avx2_contains_batch),
-    CUCKOO_OPS(avx2_packed3, "avx2", avx2_contains_batch),
+/* The kernel does not know the stash: a filter that uses it is asked in plain C. */
+#define CUCKOO_AVX2_BATCH(NAME)                                                                   \
+    static size_t NAME##_contains_vectors(const tamis_filter *f, const uint64_t *lo,              \
+                                          const uint64_t *hi, size_t count, bool *answers) {      \
+        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
+        return TAMIS_LIKELY(c->stashed == 0) ? tamis__cuckoo_contains_avx2(c, lo, count, answers) \
+                                             : NAME##_contains_batch(f, lo, hi, count, answers);  \
+    }
+CUCKOO_AVX2_BATCH(avx2_paired2)
+CUCKOO_AVX2_BATCH(avx2_paired3)
+CUCKOO_AVX2_BATCH(avx2_packed2)
+CUCKOO_AVX2_BATCH(avx2_packed3)
+
+static const struct tamis__ops avx2_ops[CUCKOO_FORMS][2] = {
+    [CUCKOO_PACKED] = {CUCKOO_OPS(avx2_packed2, "avx2", avx2_packed2_contains_vectors),
+                       CUCKOO_OPS(avx2_packed3, "avx2", avx2_packed3_contains_vectors)},
+    [CUCKOO_PAIRED] = {CUCKOO_OPS(avx2_paired2, "avx2", avx2_paired2_contains_vectors),
+                       CUCKOO_OPS(avx2_paired3, "avx2", avx2_paired3_contains_vectors)},
 };
 #endif
 
 static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uint32_t cpu,
                                            bool shared) {
     const uint64_t window = shape->word[CUCKOO_WINDOW];
-    const bool packed = window * shape->word[CUCKOO_WIDTH] <= CUCKOO_PACKED_MAX;
+    const enum cuckoo_form form = cuckoo_form_of(shape->word[CUCKOO_WIDTH], window);
     (void)cpu, (void)shared;
 #if defined(TAMIS_HAVE_AVX2)
-    if ((cpu & TAMIS__CPU_AVX2) && packed && shape->word[CUCKOO_SLOTS] < (uint64_t)1 << 31) {
-        return &avx2_ops[window - 2];
+    if ((cpu & TAMIS__CPU_AVX2) && form != CUCKOO_WIDE &&
+        shape->word[CUCKOO_SLOTS] < (uint64_t)1 << 31) {
+        return &avx2_ops[form][window - 2];
     }
 #endif
-    return &portable_ops[packed][window - 2];
+    return &portable_ops[form][window - 2];
 }
 
 /* ---- sizing */
@@ -434,6 +464,12 @@ static void grid_init(struct cuckoo_grid *g, const struct tamis__shape *shape) {
         g->low += one * (g->mask >> 1);
         g->top += one << (width - 1);
     }
+    if (window * width > CUCKOO_PAIRED_MAX) return;
+    g->pair_scale = g->scale | g->scale << 32;
+    g->pair_symbols = g->first | g->second << 32;
+    g->pair_low = g->low | g->low << 32;
+    g->pair_top = g->top | g->top << 32;
+    for (uint32_t j = 0; j < window; j++) g->pair_ones += UINT64_C(0x100000001) << (j * width);
 }
 
 static tamis_status cuckoo_attach(tamis_filter *f) {
@@ -442,7 +478,7 @@ static tamis_status cuckoo_attach(tamis_filter *f) {
     c->grid.slots = f->table + CUCKOO_STASH_BYTES;
     c->grid.leap = c->leap;
     for (uint32_t i = 0; i < CUCKOO_DISTANCES; i++) {
-        c->leap[i] = (uint32_t)cuckoo_distance(&c->grid, i, c->grid.window) * c->grid.width;
+        c->leap[i] = (uint32_t)(cuckoo_distance(&c->grid, i, c->grid.window) * c->grid.width);
     }
     c->stashed = 0;
     for (unsigned i = 0; i < CUCKOO_STASH; i++) c->stashed += stash_get(c, i) != 0;

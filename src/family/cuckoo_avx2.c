@@ -153,7 +153,7 @@ TAMIS_AVX2_TEMPLATE size_t avx2_contains(const struct tamis__cuckoo *c, const ui
                        ? avx2_groups(&t, hashes, groups, answers, AHEAD_NEAR, w)
                        : avx2_groups(&t, hashes, groups, answers, AHEAD_FAR, w);
     for (size_t i = GROUP * groups; i < count; i++) {
-        const struct cuckoo_home home = cuckoo_home_of(&c->grid, hashes[i]);
+        const struct cuckoo_home home = cuckoo_home_of(c, hashes[i]);
         const bool maybe = (cuckoo_copies(&c->grid, &home, 0, w, true) |
                             cuckoo_copies(&c->grid, &home, 1, w, true)) != 0;
         if (answers != NULL) answers[i] = maybe;

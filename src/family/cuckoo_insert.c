@@ -7,8 +7,10 @@
  *     queue   the slots that could be freed, each with the step that it would be freed for;
  *             at first the key's own
  *     step    take the next slot of the queue and read the class of what is in it.  If one of
- *             the class's two windows has an empty slot, the chain is found; otherwise queue
- *             the slots of both, but for those of the window through which the step came.
+ *             the class's two windows has an empty slot, the chain is found; otherwise the
+ *             slots of both are queued, but for those of the window through which the step
+ *             came.  That is done when the queue would run out, since a step queues three and
+ *             most searches end before they come to those.
  *
  * Nothing is written before a chain is found, so a refusal leaves the table as it was; and
  * nothing is random, so the same adds give the same bytes, after a reload too.
@@ -40,8 +42,6 @@ struct cuckoo_step {
 };
 
 struct cuckoo_search {
-    struct cuckoo_grid g;
-    bool far;
     uint32_t count, asked;
     struct cuckoo_step queue[SEARCH_SLOTS];
 };
@@ -97,76 +97,146 @@ TAMIS_TEMPLATE void search_ask(struct cuckoo_search *s, const struct cuckoo_grid
 }
 
 /* A chain that comes back to a slot cannot be moved along. */
-static bool search_meets_itself(const struct cuckoo_search *s, uint32_t at) {
+TAMIS_TEMPLATE bool search_meets_itself(const struct cuckoo_search *s, const struct cuckoo_grid *g,
+                                        uint32_t at) {
     for (; at != SEARCH_ROOT; at = s->queue[at].from) {
-        const uint64_t bit = search_bit(&s->g, &s->queue[at]);
+        const uint64_t bit = search_bit(g, &s->queue[at]);
         for (uint32_t i = s->queue[at].from; i != SEARCH_ROOT; i = s->queue[i].from) {
-            if (search_bit(&s->g, &s->queue[i]) == bit) return true;
+            if (search_bit(g, &s->queue[i]) == bit) return true;
         }
     }
     return false;
 }
 
 /* Moves everything along the chain, from the empty slot at its end up to the key. */
-static void search_move(const struct cuckoo_search *s, uint32_t at, uint64_t bit, uint32_t symbol) {
+TAMIS_TEMPLATE void search_move(const struct cuckoo_search *s, const struct cuckoo_grid *g,
+                                uint32_t at, uint64_t bit, uint64_t symbol) {
     for (; at != SEARCH_ROOT; at = s->queue[at].from) {
-        cuckoo_set(&s->g, bit, symbol);
-        bit = search_bit(&s->g, &s->queue[at]);
+        cuckoo_set(g, bit, symbol);
+        bit = search_bit(g, &s->queue[at]);
         symbol = s->queue[at].coming + s->queue[at].j;
     }
-    cuckoo_set(&s->g, bit, symbol);
+    cuckoo_set(g, bit, symbol);
 }
 
-TAMIS_TEMPLATE bool search_step(struct cuckoo_search *s, const struct cuckoo_grid *g, uint32_t at,
-                                unsigned w, bool packed) {
-    const struct cuckoo_step *step = &s->queue[at];
+/* Where what is in a slot could move to, and as what. */
+struct cuckoo_exit {
+    uint64_t bit, symbol;
+};
+
+/* Has one of its windows an empty slot? */
+TAMIS_TEMPLATE bool search_exit(const struct cuckoo_grid *g, uint64_t bit, uint32_t symbol,
+                                unsigned w, enum cuckoo_form form, struct cuckoo_exit *exit) {
     struct cuckoo_item item;
-    if (!cuckoo_read(g, search_bit(g, step), step->symbol, w, &item)) return false;
-    const struct cuckoo_view here = search_look(g, item.here, w, packed);
-    const struct cuckoo_view other = search_look(g, item.other, w, packed);
-    if (TAMIS_UNLIKELY((here.empty | other.empty) != 0)) {
-        const bool in_other = here.empty == 0;
-        const unsigned j = cuckoo_lowest(g, in_other ? other.empty : here.empty, w, packed);
-        const uint64_t bit = (in_other ? item.other : item.here) + j * g->width;
-        if (search_meets_itself(s, at)) return false;
-        search_move(s, at, bit, (in_other ? item.other_symbol : item.here_symbol) + j);
-        return true;
+    struct cuckoo_spot spot;
+    if (!cuckoo_read(g, bit, symbol, w, &item)) return false;
+    if (form == CUCKOO_PAIRED) {
+        const uint64_t empty = cuckoo_pair_empty(g, item.here, item.other);
+        if (TAMIS_LIKELY(empty == 0)) return false;
+        spot = cuckoo_pair_lowest(g, empty, w);
+    } else {
+        const bool packed = form == CUCKOO_PACKED;
+        const uint64_t here = cuckoo_empty(g, item.here, w, packed);
+        const uint64_t other = cuckoo_empty(g, item.other, w, packed);
+        if (TAMIS_LIKELY((here | other) == 0)) return false;
+        spot = cuckoo_lowest_of(g, here, other, w, packed);
     }
-    if (s->count > SEARCH_SLOTS - 2 * w) return false;
-    const uint64_t known = step->window;
-    search_queue(s, g, &other, search_from(item.other, item.other_symbol, at), SEARCH_NONE, w);
-    search_queue(s, g, &here, search_from(item.here, item.here_symbol, at), known, w);
+    exit->bit = (spot.in_second ? item.other : item.here) + spot.offset;
+    exit->symbol = (spot.in_second ? item.other_symbol : item.here_symbol) + spot.j;
+    return true;
+}
+
+/* Does a step end a chain?  Then everything is moved along it. */
+TAMIS_TEMPLATE bool search_step(const struct cuckoo_search *s, const struct cuckoo_grid *g,
+                                uint32_t at, unsigned w, enum cuckoo_form form) {
+    const struct cuckoo_step *step = &s->queue[at];
+    struct cuckoo_exit exit;
+    if (!search_exit(g, search_bit(g, step), step->symbol, w, form, &exit)) return false;
+    if (search_meets_itself(s, g, at)) return false;
+    search_move(s, g, at, exit.bit, exit.symbol);
+    return true;
+}
+
+/* The first steps, without a queue: two of three searches end here. */
+TAMIS_TEMPLATE bool search_roots(const struct cuckoo_grid *g, const struct cuckoo_home *home,
+                                 unsigned w, enum cuckoo_form form) {
+    for (unsigned which = 0; which < 2; which++) {
+        const uint64_t window = which == 0 ? home->first : home->second;
+        const struct cuckoo_view view = search_look(g, window, w, form != CUCKOO_WIDE);
+        for (unsigned j = 0; j < w; j++) {
+            const uint64_t bit = window + j * g->width;
+            struct cuckoo_exit exit;
+            if (!search_exit(g, bit, view.symbol[j], w, form, &exit)) continue;
+            cuckoo_set(g, exit.bit, exit.symbol);
+            cuckoo_set(g, bit, cuckoo_symbol(home->print, which, w) + j);
+            return true;
+        }
+    }
     return false;
 }
 
-TAMIS_TEMPLATE bool search_run(struct cuckoo_search *s, const struct cuckoo_home *home, unsigned w,
-                               bool packed) {
-    const struct cuckoo_grid g = s->g; /* in registers: stores to the queue cannot change it */
-    const struct cuckoo_view first = search_look(&g, home->first, w, packed);
-    const struct cuckoo_view second = search_look(&g, home->second, w, packed);
+/* Queues the slots of both windows of a step that ended no chain. */
+TAMIS_TEMPLATE void search_expand(struct cuckoo_search *s, const struct cuckoo_grid *g, uint32_t at,
+                                  unsigned w, bool packed) {
+    const struct cuckoo_step *step = &s->queue[at];
+    struct cuckoo_item item;
+    if (s->count > SEARCH_SLOTS - 2 * w) return;
+    if (!cuckoo_read(g, search_bit(g, step), step->symbol, w, &item)) return;
+    const struct cuckoo_view here = search_look(g, item.here, w, packed);
+    const struct cuckoo_view other = search_look(g, item.other, w, packed);
+    if ((here.empty | other.empty) != 0) return; /* its chain comes back to itself */
+    const uint64_t known = step->window;
+    search_queue(s, g, &other, search_from(item.other, item.other_symbol, at), SEARCH_NONE, w);
+    search_queue(s, g, &here, search_from(item.here, item.here_symbol, at), known, w);
+}
+
+/* Queues the key's own slots; false if all of them hold it. */
+TAMIS_TEMPLATE bool search_begin(struct cuckoo_search *s, const struct cuckoo_grid *g,
+                                 const struct cuckoo_home *home, unsigned w, bool packed) {
+    const struct cuckoo_view first = search_look(g, home->first, w, packed);
+    const struct cuckoo_view second = search_look(g, home->second, w, packed);
     const uint32_t in_first = cuckoo_symbol(home->print, 0, w);
     const uint32_t in_second = cuckoo_symbol(home->print, 1, w);
     bool saturated = true;
     for (unsigned j = 0; j < w; j++) {
         saturated &= first.symbol[j] == in_first + j && second.symbol[j] == in_second + j;
     }
-    if (saturated) return false;
-    search_queue(s, &g, &first, search_from(home->first, in_first, SEARCH_ROOT), SEARCH_NONE, w);
-    search_queue(s, &g, &second, search_from(home->second, in_second, SEARCH_ROOT), SEARCH_NONE, w);
-    for (uint32_t at = 0; at < s->count; at++) {
-        if (s->far) search_ask(s, &g, at + SEARCH_AHEAD, w);
-        if (search_step(s, &g, at, w, packed)) return true;
+    s->count = 0;
+    search_queue(s, g, &first, search_from(home->first, in_first, SEARCH_ROOT), SEARCH_NONE, w);
+    search_queue(s, g, &second, search_from(home->second, in_second, SEARCH_ROOT), SEARCH_NONE, w);
+    s->asked = s->count;
+    return !saturated;
+}
+
+TAMIS_TEMPLATE bool search_run(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                               unsigned w, enum cuckoo_form form) {
+    if (search_roots(&c->grid, home, w, form)) return true;
+    const struct cuckoo_grid g = c->grid; /* in registers: stores to the queue cannot change it */
+    const bool far = c->base.shape.table_bytes >= CUCKOO_FAR, packed = form != CUCKOO_WIDE;
+    const uint32_t ahead = far ? SEARCH_AHEAD : 0;
+    uint32_t expanded = 0;
+    struct cuckoo_search s;
+    if (!search_begin(&s, &g, home, w, packed)) return false;
+    for (uint32_t at = s.count;; at++) {
+        while (expanded < at && at + ahead >= s.count) {
+            search_expand(&s, &g, expanded++, w, packed);
+        }
+        if (at >= s.count) return false;
+        if (far) search_ask(&s, &g, at + ahead, w);
+        if (search_step(&s, &g, at, w, form)) return true;
     }
-    return false;
 }
 
 bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home) {
-    struct cuckoo_search s;
-    s.g = c->grid;
-    s.far = c->base.shape.table_bytes >= CUCKOO_FAR;
-    s.count = s.asked = 0;
-    if (s.g.window * s.g.width <= CUCKOO_PACKED_MAX) {
-        return s.g.window == 2 ? search_run(&s, home, 2, true) : search_run(&s, home, 3, true);
+    const bool two = c->grid.window == 2;
+    switch (cuckoo_form_of(c->grid.width, c->grid.window)) {
+        case CUCKOO_PAIRED:
+            return two ? search_run(c, home, 2, CUCKOO_PAIRED)
+                       : search_run(c, home, 3, CUCKOO_PAIRED);
+        case CUCKOO_PACKED:
+            return two ? search_run(c, home, 2, CUCKOO_PACKED)
+                       : search_run(c, home, 3, CUCKOO_PACKED);
+        default:
+            return two ? search_run(c, home, 2, CUCKOO_WIDE) : search_run(c, home, 3, CUCKOO_WIDE);
     }
-    return s.g.window == 2 ? search_run(&s, home, 2, false) : search_run(&s, home, 3, false);
 }

@@ -1,7 +1,7 @@
 /* cuckoo_kernel.h - the layout of cuckoo filters, and what is done with one class or one slot
  *
  * cuckoo.c has the story.  Everything here is inlined where `w`, the slots of a window, is a
- * constant, 2 or 3, and so is `packed`: whether a window can be read with one load. */
+ * constant, 2 or 3, and so is `form`: how windows are read. */
 #ifndef TAMIS_FAMILY_CUCKOO_KERNEL_H
 #define TAMIS_FAMILY_CUCKOO_KERNEL_H
 
@@ -15,8 +15,16 @@ enum { CUCKOO_SLOTS, CUCKOO_WIDTH, CUCKOO_WINDOW };
 #define CUCKOO_WIDTH_MAX 32
 #define CUCKOO_SLOTS_MAX ((uint64_t)1 << 48)
 
-/* Eight bytes from the one where a window begins hold 64 bits less the 7 before it. */
+enum cuckoo_form {
+    CUCKOO_WIDE,   /* slot by slot */
+    CUCKOO_PACKED, /* with one load of 64 bits */
+    CUCKOO_PAIRED, /* with one of 32 bits, so that two windows fit in a word */
+    CUCKOO_FORMS
+};
+
+/* Bits from the byte where a window begins, less the 7 before it. */
 #define CUCKOO_PACKED_MAX 57
+#define CUCKOO_PAIRED_MAX 25
 
 /* The stash comes first in the table, then the slots. */
 #define CUCKOO_STASH 8
@@ -41,13 +49,17 @@ struct cuckoo_grid {
     uint64_t windows_bits; /* windows * width */
     uint64_t mask;         /* `width` ones: a slot, or the first field of a packed window */
     uint64_t prints;       /* how many fingerprints there are */
-    uint32_t width;        /* bits of a slot */
+    uint64_t width;        /* bits of a slot */
     uint32_t window;       /* w */
     uint32_t span;         /* how many distances there could be */
 
     /* Packed windows, seen as w fields: 2w in each; the symbols of fingerprint 0 in the first
      * and in the second window; all bits of each field but the top one; the top one. */
     uint64_t scale, first, second, low, top;
+
+    /* The same for two windows in one word, the first in the lower half. */
+    uint64_t pair_scale, pair_symbols, pair_low, pair_top;
+    uint64_t pair_ones; /* the lowest bit of each field */
 
     /* The distance of the second window in bits, by fingerprint: on the way of every look-up,
      * so kept and not computed (1 ns of 10). */
@@ -116,7 +128,7 @@ TAMIS_TEMPLATE uint64_t cuckoo_mix(uint64_t hash) {
 
 struct cuckoo_class {
     uint64_t first; /* where the first window begins */
-    uint32_t print;
+    uint64_t print;
 };
 
 /* mixed * prints is the fingerprint (the integer part) and what is left to pick the window (the
@@ -125,7 +137,7 @@ struct cuckoo_class {
 TAMIS_TEMPLATE struct cuckoo_class cuckoo_class_of(const struct cuckoo_grid *g, uint64_t mixed) {
     uint64_t fraction, rest;
     struct cuckoo_class key;
-    key.print = (uint32_t)cuckoo_multiply(mixed, g->prints, &fraction);
+    key.print = cuckoo_multiply(mixed, g->prints, &fraction);
     key.first = cuckoo_multiply(fraction, g->windows, &rest);
     return key;
 }
@@ -139,30 +151,41 @@ TAMIS_TEMPLATE uint64_t cuckoo_distance(const struct cuckoo_grid *g, uint32_t pr
     return w + ((uint64_t)(n * n * UINT32_C(0x9e3779b1)) * g->span >> 32);
 }
 
+TAMIS_TEMPLATE enum cuckoo_form cuckoo_form_of(uint64_t width, uint64_t window) {
+    if (width * window <= CUCKOO_PAIRED_MAX) return CUCKOO_PAIRED;
+    return width * window <= CUCKOO_PACKED_MAX ? CUCKOO_PACKED : CUCKOO_WIDE;
+}
+
 /* Where a class lives: the first bits of its two windows. */
 struct cuckoo_home {
     uint64_t first, second;
-    uint32_t print;
+    uint64_t print;
 };
 
-TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of_mixed(const struct cuckoo_grid *g,
+/* The place modulo the number of windows, of which it is less than twice.  The smaller of the two,
+ * since what would be negative is large; in small tables it is random which, so no branch. */
+TAMIS_TEMPLATE uint64_t cuckoo_wrap(const struct cuckoo_grid *g, uint64_t bit) {
+    const uint64_t wrapped = bit - g->windows_bits;
+    return wrapped < bit ? wrapped : bit;
+}
+
+TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of_mixed(const struct tamis__cuckoo *c,
                                                        uint64_t mixed) {
-    const struct cuckoo_class key = cuckoo_class_of(g, mixed);
+    const struct cuckoo_class key = cuckoo_class_of(&c->grid, mixed);
     struct cuckoo_home home;
-    home.first = key.first * g->width;
-    home.second = home.first + g->leap[key.print % CUCKOO_DISTANCES];
-    if (home.second >= g->windows_bits) home.second -= g->windows_bits;
+    home.first = key.first * c->grid.width;
+    home.second = cuckoo_wrap(&c->grid, home.first + c->leap[key.print % CUCKOO_DISTANCES]);
     home.print = key.print;
     return home;
 }
 
-TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of(const struct cuckoo_grid *g, uint64_t hash) {
-    return cuckoo_home_of_mixed(g, cuckoo_mix(hash));
+TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of(const struct tamis__cuckoo *c, uint64_t hash) {
+    return cuckoo_home_of_mixed(c, cuckoo_mix(hash));
 }
 
 /* The symbol of a class in the first slot of its first (which = 0) or second window. */
-TAMIS_TEMPLATE uint32_t cuckoo_symbol(uint32_t print, unsigned which, unsigned w) {
-    return 1 + print * 2 * w + which * w;
+TAMIS_TEMPLATE uint32_t cuckoo_symbol(uint64_t print, unsigned which, unsigned w) {
+    return (uint32_t)(1 + print * 2 * w + which * w);
 }
 
 /* ---- windows
@@ -210,6 +233,60 @@ TAMIS_TEMPLATE unsigned cuckoo_lowest(const struct cuckoo_grid *g, uint64_t mark
     return (unsigned)((marks & one) == 0) + (unsigned)(w == 3 && (marks & two) == 0);
 }
 
+/* ---- pairs of windows: the marks of the second are 32 bits above those of the first */
+
+TAMIS_TEMPLATE uint64_t cuckoo_load_pair(const struct cuckoo_grid *g, uint64_t first,
+                                         uint64_t second) {
+    const uint64_t one = tamis__load32(cuckoo_byte(g, first)) >> (first & 7);
+    const uint64_t two = tamis__load32(cuckoo_byte(g, second)) >> (second & 7);
+    return one | two << 32;
+}
+
+TAMIS_TEMPLATE uint64_t cuckoo_pair_zeros(const struct cuckoo_grid *g, uint64_t x) {
+    return ~(((x & g->pair_low) + g->pair_low) | x) & g->pair_top;
+}
+
+/* Marks the empty slots of two windows. */
+TAMIS_TEMPLATE uint64_t cuckoo_pair_empty(const struct cuckoo_grid *g, uint64_t first,
+                                          uint64_t second) {
+    return cuckoo_pair_zeros(g, cuckoo_load_pair(g, first, second));
+}
+
+/* Does a slot of a class's windows hold it?  Taking 1 from a field sets its top bit if it was 0 and
+ * otherwise only after a lower one, so that the answer is right, in fewer steps than marks take. */
+TAMIS_TEMPLATE bool cuckoo_pair_holds(const struct cuckoo_grid *g, const struct cuckoo_home *home) {
+    const uint64_t wanted = home->print * g->pair_scale + g->pair_symbols;
+    const uint64_t x = cuckoo_load_pair(g, home->first, home->second) ^ wanted;
+    return ((x - g->pair_ones) & ~x & g->pair_top) != 0;
+}
+
+/* The first marked slot of a pair. */
+struct cuckoo_spot {
+    uint64_t in_second; /* all ones, or 0 */
+    uint64_t offset;    /* bits from the beginning of its window */
+    uint32_t j;         /* its number in the window */
+};
+
+TAMIS_TEMPLATE struct cuckoo_spot cuckoo_pair_lowest(const struct cuckoo_grid *g, uint64_t marks,
+                                                     unsigned w) {
+    const unsigned top = tamis__ctz(marks);
+    struct cuckoo_spot spot = {.in_second = -(uint64_t)(top >> 5)};
+    spot.offset = (top & 31) - (g->width - 1);
+    spot.j = (uint32_t)(spot.offset != 0) + (uint32_t)(w == 3 && spot.offset > g->width);
+    return spot;
+}
+
+/* The first marked slot of two windows, where each has marks of its own. */
+TAMIS_TEMPLATE struct cuckoo_spot cuckoo_lowest_of(const struct cuckoo_grid *g, uint64_t first,
+                                                   uint64_t second, unsigned w, bool packed) {
+    struct cuckoo_spot spot = {.in_second = first == 0 ? UINT64_MAX : 0};
+    spot.j = cuckoo_lowest(g, first | (second & spot.in_second), w, packed);
+    spot.offset = spot.j * g->width;
+    return spot;
+}
+
+/* ---- what is in a slot */
+
 /* The class of the symbol in a slot: the window that it is in, the other one, and their first
  * symbols.  Every symbol that an add wrote can be read so; of others, which a file may hold (a
  * fingerprint too large, a window that sticks out), false is returned, and they stay where they
@@ -224,8 +301,7 @@ TAMIS_TEMPLATE bool cuckoo_read(const struct cuckoo_grid *g, uint64_t bit, uint3
     const uint32_t print = (symbol - 1) / (2 * w), a = (symbol - 1) % (2 * w);
     const uint32_t in_second = a >= w, leap = g->leap[print % CUCKOO_DISTANCES];
     item->here = bit - (a - in_second * w) * g->width;
-    item->other = item->here + (in_second ? g->windows_bits - leap : leap);
-    item->other -= item->other >= g->windows_bits ? g->windows_bits : 0;
+    item->other = cuckoo_wrap(g, item->here + (in_second ? g->windows_bits - leap : leap));
     item->here_symbol = symbol - a + in_second * w;
     item->other_symbol = symbol - a + (1 - in_second) * w;
     return print < g->prints && item->here < g->windows_bits;
