@@ -186,6 +186,13 @@ void tamis_free(tamis_filter *filter) { tamis__filter_free(filter); }
 
 static bool is_readonly(const tamis_filter *f) { return f->storage != TAMIS__OWNED; }
 
+/* Is it one of our own, with one owner, who may write?  One test instead of four. */
+static inline bool is_plain(const tamis_filter *f) {
+    static_assert(TAMIS__OWNED == 0, "is tested as such");
+    return ((uintptr_t)f->hashing.foreign | (uintptr_t)f->codec | (unsigned)f->storage |
+            f->shared) == 0;
+}
+
 /* May keys be added at all? */
 static tamis_status can_add(const tamis_filter *f) {
     if (f == NULL) return TAMIS_E_ARGUMENT;
@@ -282,11 +289,22 @@ tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, boo
     return add_one(filter, tamis__hash_key(&filter->hashing, key, length), fresh);
 }
 
-tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
-    const tamis_status status = can_add(filter);
+/* Apart, so that the usual way is short. */
+static __attribute__((noinline)) tamis_status add_hash_any(tamis_filter *f, uint64_t hash,
+                                                           bool *fresh) {
+    const tamis_status status = can_add(f);
     if (status != TAMIS_OK) return status;
-    if (!takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
-    return add_one(filter, (struct tamis__hash){hash, 0}, fresh);
+    if (!takes_hashes(f)) return TAMIS_E_UNSUPPORTED;
+    return add_one(f, (struct tamis__hash){hash, 0}, fresh);
+}
+
+tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
+    if (TAMIS_UNLIKELY(filter == NULL || !is_plain(filter) || filter->ops->add == NULL)) {
+        return add_hash_any(filter, hash, fresh);
+    }
+    const tamis_status status = filter->ops->add(filter, (struct tamis__hash){hash, 0}, fresh);
+    filter->adds += status == TAMIS_OK;
+    return status;
 }
 
 /* The hashes of a group of keys.  Returns `hi`, or NULL for our own hashes, which have none. */

@@ -120,7 +120,7 @@ TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuck
 static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash) {
     const unsigned w = c->grid.window;
     const struct cuckoo_home home = cuckoo_home_of(c, hash);
-    if (tamis__cuckoo_search(c, &home)) return TAMIS_OK;
+    if (c->search(c, &home)) return TAMIS_OK;
     const unsigned copies = tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
                             tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
                             stash_copies(c, hash);
@@ -146,10 +146,8 @@ TAMIS_TEMPLATE bool cuckoo_room(const struct cuckoo_grid *g, const struct cuckoo
 }
 
 TAMIS_TEMPLATE tamis_status cuckoo_put(struct tamis__cuckoo *c, const struct cuckoo_home *home,
-                                       uint64_t hash, bool *fresh, unsigned w,
-                                       enum cuckoo_form form) {
+                                       uint64_t hash, unsigned w, enum cuckoo_form form) {
     struct cuckoo_spot spot;
-    if (fresh != NULL) *fresh = !cuckoo_test(c, home, hash, w, form);
     if (!cuckoo_room(&c->grid, home, w, form, &spot)) return cuckoo_squeeze(c, hash);
     const uint64_t bit = home->first ^ ((home->first ^ home->second) & spot.in_second);
     const uint64_t symbol = cuckoo_symbol(home->print, 0, w) + (w & spot.in_second) + spot.j;
@@ -169,7 +167,7 @@ static bool cuckoo_settle(struct tamis__cuckoo *c, const struct cuckoo_home *hom
         cuckoo_set(g, bit + j * g->width, cuckoo_symbol(home->print, which, w) + j);
         return true;
     }
-    return tamis__cuckoo_search(c, home);
+    return c->search(c, home);
 }
 
 /* A slot has become free: brings home what can be of the stash, so that churn does not use it
@@ -242,8 +240,8 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
         const size_t i = *done;
         const struct cuckoo_home home = ring[i % RING];
         ring_fill(c, ring, i + RING, hashes, count);
-        const tamis_status status =
-            cuckoo_put(c, &home, hashes[i], fresh == NULL ? NULL : fresh + i, w, form);
+        if (fresh != NULL) fresh[i] = !cuckoo_test(c, &home, hashes[i], w, form);
+        const tamis_status status = cuckoo_put(c, &home, hashes[i], w, form);
         if (status != TAMIS_OK) return status;
     }
     return TAMIS_OK;
@@ -264,8 +262,9 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
     }                                                                                             \
     TARGET static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {   \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
+        if (TAMIS_UNLIKELY(fresh != NULL)) *fresh = !f->ops->contains(f, h);                      \
         const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
-        return cuckoo_put(c, &home, h.lo, fresh, W, FORM);                                        \
+        return cuckoo_put(c, &home, h.lo, W, FORM);                                               \
     }                                                                                             \
     TARGET static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo,              \
                                                 const uint64_t *hi, size_t count, bool *fresh,    \
@@ -477,6 +476,10 @@ static tamis_status cuckoo_attach(tamis_filter *f) {
     grid_init(&c->grid, &f->shape);
     c->grid.slots = f->table + CUCKOO_STASH_BYTES;
     c->grid.leap = c->leap;
+    c->search = tamis__cuckoo_search;
+#if defined(TAMIS_HAVE_AVX2)
+    if (!f->portable && (tamis__cpu() & TAMIS__CPU_AVX2)) c->search = tamis__cuckoo_search_avx2;
+#endif
     for (uint32_t i = 0; i < CUCKOO_DISTANCES; i++) {
         c->leap[i] = (uint32_t)(cuckoo_distance(&c->grid, i, c->grid.window) * c->grid.width);
     }

@@ -41,7 +41,7 @@ struct cuckoo_step {
     uint32_t j;
 };
 
-struct cuckoo_search {
+struct search {
     uint32_t count, asked;
     struct cuckoo_step queue[SEARCH_SLOTS];
 };
@@ -74,7 +74,7 @@ TAMIS_TEMPLATE uint64_t search_bit(const struct cuckoo_grid *g, const struct cuc
 
 /* Queues the slots of a window, all taken, but for those that are in the window `known` as well:
  * branch-free, since which these are is as good as random. */
-TAMIS_TEMPLATE void search_queue(struct cuckoo_search *s, const struct cuckoo_grid *g,
+TAMIS_TEMPLATE void search_queue(struct search *s, const struct cuckoo_grid *g,
                                  const struct cuckoo_view *view, struct cuckoo_step step,
                                  uint64_t known, unsigned w) {
     for (step.j = 0; step.j < w; step.j++) {
@@ -86,7 +86,7 @@ TAMIS_TEMPLATE void search_queue(struct cuckoo_search *s, const struct cuckoo_gr
 }
 
 /* Asks for the windows that the steps before `end` will look at. */
-TAMIS_TEMPLATE void search_ask(struct cuckoo_search *s, const struct cuckoo_grid *g, uint32_t end,
+TAMIS_TEMPLATE void search_ask(struct search *s, const struct cuckoo_grid *g, uint32_t end,
                                unsigned w) {
     for (; s->asked < end && s->asked < s->count; s->asked++) {
         const struct cuckoo_step *step = &s->queue[s->asked];
@@ -97,7 +97,7 @@ TAMIS_TEMPLATE void search_ask(struct cuckoo_search *s, const struct cuckoo_grid
 }
 
 /* A chain that comes back to a slot cannot be moved along. */
-TAMIS_TEMPLATE bool search_meets_itself(const struct cuckoo_search *s, const struct cuckoo_grid *g,
+TAMIS_TEMPLATE bool search_meets_itself(const struct search *s, const struct cuckoo_grid *g,
                                         uint32_t at) {
     for (; at != SEARCH_ROOT; at = s->queue[at].from) {
         const uint64_t bit = search_bit(g, &s->queue[at]);
@@ -109,8 +109,8 @@ TAMIS_TEMPLATE bool search_meets_itself(const struct cuckoo_search *s, const str
 }
 
 /* Moves everything along the chain, from the empty slot at its end up to the key. */
-TAMIS_TEMPLATE void search_move(const struct cuckoo_search *s, const struct cuckoo_grid *g,
-                                uint32_t at, uint64_t bit, uint64_t symbol) {
+TAMIS_TEMPLATE void search_move(const struct search *s, const struct cuckoo_grid *g, uint32_t at,
+                                uint64_t bit, uint64_t symbol) {
     for (; at != SEARCH_ROOT; at = s->queue[at].from) {
         cuckoo_set(g, bit, symbol);
         bit = search_bit(g, &s->queue[at]);
@@ -147,8 +147,8 @@ TAMIS_TEMPLATE bool search_exit(const struct cuckoo_grid *g, uint64_t bit, uint3
 }
 
 /* Does a step end a chain?  Then everything is moved along it. */
-TAMIS_TEMPLATE bool search_step(const struct cuckoo_search *s, const struct cuckoo_grid *g,
-                                uint32_t at, unsigned w, enum cuckoo_form form) {
+TAMIS_TEMPLATE bool search_step(const struct search *s, const struct cuckoo_grid *g, uint32_t at,
+                                unsigned w, enum cuckoo_form form) {
     const struct cuckoo_step *step = &s->queue[at];
     struct cuckoo_exit exit;
     if (!search_exit(g, search_bit(g, step), step->symbol, w, form, &exit)) return false;
@@ -176,7 +176,7 @@ TAMIS_TEMPLATE bool search_roots(const struct cuckoo_grid *g, const struct cucko
 }
 
 /* Queues the slots of both windows of a step that ended no chain. */
-TAMIS_TEMPLATE void search_expand(struct cuckoo_search *s, const struct cuckoo_grid *g, uint32_t at,
+TAMIS_TEMPLATE void search_expand(struct search *s, const struct cuckoo_grid *g, uint32_t at,
                                   unsigned w, bool packed) {
     const struct cuckoo_step *step = &s->queue[at];
     struct cuckoo_item item;
@@ -191,7 +191,7 @@ TAMIS_TEMPLATE void search_expand(struct cuckoo_search *s, const struct cuckoo_g
 }
 
 /* Queues the key's own slots; false if all of them hold it. */
-TAMIS_TEMPLATE bool search_begin(struct cuckoo_search *s, const struct cuckoo_grid *g,
+TAMIS_TEMPLATE bool search_begin(struct search *s, const struct cuckoo_grid *g,
                                  const struct cuckoo_home *home, unsigned w, bool packed) {
     const struct cuckoo_view first = search_look(g, home->first, w, packed);
     const struct cuckoo_view second = search_look(g, home->second, w, packed);
@@ -215,7 +215,7 @@ TAMIS_TEMPLATE bool search_run(const struct tamis__cuckoo *c, const struct cucko
     const bool far = c->base.shape.table_bytes >= CUCKOO_FAR, packed = form != CUCKOO_WIDE;
     const uint32_t ahead = far ? SEARCH_AHEAD : 0;
     uint32_t expanded = 0;
-    struct cuckoo_search s;
+    struct search s;
     if (!search_begin(&s, &g, home, w, packed)) return false;
     for (uint32_t at = s.count;; at++) {
         while (expanded < at && at + ahead >= s.count) {
@@ -227,7 +227,7 @@ TAMIS_TEMPLATE bool search_run(const struct tamis__cuckoo *c, const struct cucko
     }
 }
 
-bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home) {
+TAMIS_TEMPLATE bool search_any(const struct tamis__cuckoo *c, const struct cuckoo_home *home) {
     const bool two = c->grid.window == 2;
     switch (cuckoo_form_of(c->grid.width, c->grid.window)) {
         case CUCKOO_PAIRED:
@@ -240,3 +240,14 @@ bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_hom
             return two ? search_run(c, home, 2, CUCKOO_WIDE) : search_run(c, home, 3, CUCKOO_WIDE);
     }
 }
+
+bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home) {
+    return search_any(c, home);
+}
+
+#if defined(TAMIS_HAVE_AVX2)
+TAMIS_TARGET_AVX2 bool tamis__cuckoo_search_avx2(const struct tamis__cuckoo *c,
+                                                 const struct cuckoo_home *home) {
+    return search_any(c, home);
+}
+#endif

@@ -66,9 +66,18 @@ struct cuckoo_grid {
     const uint32_t *leap;
 };
 
+struct tamis__cuckoo;
+struct cuckoo_home;
+
+/* Makes room for one more copy of a class, all of whose locations are taken, by moving others
+ * to their other locations, and puts it in.  false, and nothing has changed, if there is no
+ * way. */
+typedef bool cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home);
+
 struct tamis__cuckoo {
     tamis_filter base;
     struct cuckoo_grid grid;
+    cuckoo_search *search;
     uint32_t stashed; /* entries of the stash in use */
     uint32_t leap[CUCKOO_DISTANCES];
 };
@@ -309,12 +318,11 @@ TAMIS_TEMPLATE bool cuckoo_read(const struct cuckoo_grid *g, uint64_t bit, uint3
 
 /* ---- cuckoo_insert.c */
 
-/* Makes room for one more copy of a class, all of whose locations are taken, by moving others
- * to their other locations, and puts it in.  false, and nothing has changed, if there is no
- * way. */
-bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home);
+cuckoo_search tamis__cuckoo_search;
 
 #if defined(TAMIS_HAVE_AVX2)
+cuckoo_search tamis__cuckoo_search_avx2; /* compiled for the machine */
+
 /* ---- cuckoo_avx2.c */
 
 /* For tables with packed windows that are numbered by 31 bits, and without the stash. */
