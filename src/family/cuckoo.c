@@ -116,10 +116,11 @@ TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuck
 }
 
 /* Adds a key whose locations are all taken, perhaps by copies of itself (for which the search
- * fails at once). */
-static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash) {
+ * fails at once).  Its home comes in registers. */
+static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash,
+                                                uint64_t first, uint64_t second, uint64_t print) {
     const unsigned w = c->grid.window;
-    const struct cuckoo_home home = cuckoo_home_of(c, hash);
+    const struct cuckoo_home home = {first, second, print};
     if (c->search(c, &home)) return TAMIS_OK;
     const unsigned copies = tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
                             tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
@@ -148,7 +149,9 @@ TAMIS_TEMPLATE bool cuckoo_room(const struct cuckoo_grid *g, const struct cuckoo
 TAMIS_TEMPLATE tamis_status cuckoo_put(struct tamis__cuckoo *c, const struct cuckoo_home *home,
                                        uint64_t hash, unsigned w, enum cuckoo_form form) {
     struct cuckoo_spot spot;
-    if (!cuckoo_room(&c->grid, home, w, form, &spot)) return cuckoo_squeeze(c, hash);
+    if (!cuckoo_room(&c->grid, home, w, form, &spot)) {
+        return cuckoo_squeeze(c, hash, home->first, home->second, home->print);
+    }
     const uint64_t bit = home->first ^ ((home->first ^ home->second) & spot.in_second);
     const uint64_t symbol = cuckoo_symbol(home->print, 0, w) + (w & spot.in_second) + spot.j;
     cuckoo_set(&c->grid, bit + spot.offset, symbol);

@@ -28,8 +28,7 @@
 
 #define SEARCH_SLOTS 1024
 #define SEARCH_ROOT UINT32_MAX
-#define SEARCH_NONE ((uint64_t)1 << 63) /* a window far from all */
-#define SEARCH_AHEAD 8                  /* steps, in a table that is not in the cache */
+#define SEARCH_AHEAD 8 /* steps, in a table that is not in the cache */
 
 /* A slot that could be freed: slot j of a window.  What would then come into it is in
  * queue[from] (or is the key), and would be `coming` in slot 0 of the window. */
@@ -72,11 +71,20 @@ TAMIS_TEMPLATE uint64_t search_bit(const struct cuckoo_grid *g, const struct cuc
     return step->window + step->j * g->width;
 }
 
-/* Queues the slots of a window, all taken, but for those that are in the window `known` as well:
- * branch-free, since which these are is as good as random. */
-TAMIS_TEMPLATE void search_queue(struct search *s, const struct cuckoo_grid *g,
-                                 const struct cuckoo_view *view, struct cuckoo_step step,
-                                 uint64_t known, unsigned w) {
+/* Queues the slots of a window, all taken. */
+TAMIS_TEMPLATE void search_queue(struct search *s, const struct cuckoo_view *view,
+                                 struct cuckoo_step step, unsigned w) {
+    for (step.j = 0; step.j < w; step.j++) {
+        step.symbol = view->symbol[step.j];
+        s->queue[s->count++] = step;
+    }
+}
+
+/* The same but for those that are in the window `known` as well: branch-free, since which these
+ * are is as good as random. */
+TAMIS_TEMPLATE void search_queue_but(struct search *s, const struct cuckoo_grid *g,
+                                     const struct cuckoo_view *view, struct cuckoo_step step,
+                                     uint64_t known, unsigned w) {
     for (step.j = 0; step.j < w; step.j++) {
         const uint64_t bit = search_bit(g, &step);
         step.symbol = view->symbol[step.j];
@@ -186,8 +194,8 @@ TAMIS_TEMPLATE void search_expand(struct search *s, const struct cuckoo_grid *g,
     const struct cuckoo_view other = search_look(g, item.other, w, packed);
     if ((here.empty | other.empty) != 0) return; /* its chain comes back to itself */
     const uint64_t known = step->window;
-    search_queue(s, g, &other, search_from(item.other, item.other_symbol, at), SEARCH_NONE, w);
-    search_queue(s, g, &here, search_from(item.here, item.here_symbol, at), known, w);
+    search_queue(s, &other, search_from(item.other, item.other_symbol, at), w);
+    search_queue_but(s, g, &here, search_from(item.here, item.here_symbol, at), known, w);
 }
 
 /* Queues the key's own slots; false if all of them hold it. */
@@ -202,8 +210,8 @@ TAMIS_TEMPLATE bool search_begin(struct search *s, const struct cuckoo_grid *g,
         saturated &= first.symbol[j] == in_first + j && second.symbol[j] == in_second + j;
     }
     s->count = 0;
-    search_queue(s, g, &first, search_from(home->first, in_first, SEARCH_ROOT), SEARCH_NONE, w);
-    search_queue(s, g, &second, search_from(home->second, in_second, SEARCH_ROOT), SEARCH_NONE, w);
+    search_queue(s, &first, search_from(home->first, in_first, SEARCH_ROOT), w);
+    search_queue(s, &second, search_from(home->second, in_second, SEARCH_ROOT), w);
     s->asked = s->count;
     return !saturated;
 }
