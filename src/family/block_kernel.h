@@ -159,6 +159,15 @@ BLOCK_TEMPLATE struct block_place block_ask(const struct block_table *t, uint64_
     return at;
 }
 
+/* How many of BLOCK_RING results are true: eight are added up by one multiplication. */
+BLOCK_TEMPLATE size_t block_count(const bool *results) {
+    size_t sum = 0;
+    for (size_t j = 0; j < BLOCK_RING; j += 8) {
+        sum += tamis__load64(results + j) * UINT64_C(0x0101010101010101) >> 56;
+    }
+    return sum;
+}
+
 /* Visits every key of a batch, in order, and counts the results that are true. */
 BLOCK_TEMPLATE size_t block_visit_all(const tamis_filter *f, const uint64_t *hashes, size_t count,
                                       bool *results, unsigned rounds, bool rest, bool write,
@@ -171,9 +180,11 @@ BLOCK_TEMPLATE size_t block_visit_all(const tamis_filter *f, const uint64_t *has
     /* Whole turns of the ring first: its index is the loop's own then. */
     for (; count - i >= 2 * BLOCK_RING; i += BLOCK_RING) {
         for (size_t j = 0; j < BLOCK_RING; j++) {
-            sum += block_visit(&t, ring[j], results, i + j, rounds, rest, write, tell);
+            const bool yes = block_visit(&t, ring[j], results, i + j, rounds, rest, write, tell);
             ring[j] = block_ask(&t, hashes[i + BLOCK_RING + j], write);
+            if (!tell) sum += yes;
         }
+        if (tell) sum += block_count(results + i);
     }
     for (; i < count; i++) {
         sum += block_visit(&t, ring[i % BLOCK_RING], results, i, rounds, rest, write, tell);
