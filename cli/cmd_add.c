@@ -1,7 +1,8 @@
 /* cmd_add.c - tamis add: more keys into a filter file
  *
- * The filter is read, changed in memory and written beside the old file, which a rename
- * replaces: a crash at any moment leaves the old one or the new one, whole. */
+ * The library does it so that a crash at any moment leaves the old file or the new one, whole: it
+ * writes a new one and renames it, or changes a few pieces of a large one in place, with a journal
+ * (tamis_commit). */
 #include "numbers.h"
 #include "request.h"
 
@@ -71,14 +72,28 @@ static _Noreturn void add_failed(const struct request *r, const struct add *a,
     filter_die(r->file, a->status);
 }
 
+static void add_summary(const struct request *r, const struct add *a, const tamis_facts *facts,
+                        uint64_t written) {
+    const struct text added = text_count(a->added), fresh = text_count(a->fresh);
+    const char *keys = a->added == 1 ? "key" : "keys";
+    if (facts->rate_now > 0 || facts->adds == 0) {
+        say("%s: added %s %s, %s of them new; now %s keys, %s, expected rate %s", r->file, added.at,
+            keys, fresh.at, text_estimate(facts->distinct, facts->distinct_error).at,
+            text_bytes(facts->encoded_bytes).at, text_rate(facts->rate_now).at);
+    } else {
+        say("%s: added %s %s, %s of them new, in place: %s written of %s", r->file, added.at, keys,
+            fresh.at, text_bytes(written).at, text_bytes(facts->encoded_bytes).at);
+    }
+}
+
 static int add_main(struct args *args) {
     struct request r = REQUEST_INIT;
     for (int id; (id = args_next(args)) != ARG_END;) request_take(&r, id, args);
     request_check(&r);
 
-    struct add a = {.filter = request_open(&r, r.file, OPEN_OWNED)};
+    struct add a = {.filter = request_open(&r, r.file, OPEN_CHANGE)};
     target_check(r.file, true, &r.inputs);
-    tamis_facts facts = filter_facts(a.filter);
+    tamis_facts facts = filter_facts_brief(a.filter);
     if (!(facts.caps & TAMIS_CAN_ADD)) {
         die("'%s' is a %s filter: %s", r.file, tamis_kind_name(facts.kind),
             tamis_status_text(TAMIS_E_STATIC));
@@ -97,15 +112,10 @@ static int add_main(struct args *args) {
     if (a.status != TAMIS_OK) add_failed(&r, &a, &facts);
 
     progress_phase("writing");
-    if (a.added != 0) request_save(&r, a.filter);
+    const uint64_t written = a.added != 0 ? request_save(&r, a.filter) : 0;
     progress_end();
-    facts = filter_facts(a.filter);
-    if (!r.run.quiet) {
-        say("%s: added %s keys, %s of them new; now %s keys, %s, expected rate %s", r.file,
-            text_count(a.added).at, text_count(a.fresh).at,
-            text_estimate(facts.distinct, facts.distinct_error).at,
-            text_bytes(facts.encoded_bytes).at, text_rate(facts.rate_now).at);
-    }
+    facts = filter_facts_changed(a.filter, written);
+    if (!r.run.quiet) add_summary(&r, &a, &facts, written);
     tamis_free(a.filter);
     words_free(&r.inputs);
     return filter_capacity(r.file, &facts);
@@ -115,9 +125,10 @@ const struct command command_add = {
     "add",
     "add keys to a filter",
     "FILE [KEYS] [INPUT]...",
-    "Adds the records (lines) of the inputs, or of standard input, to the filter FILE.  The\n"
-    "file is replaced in one step when all are in.  Exits with 3 if the filter is then over\n"
-    "its capacity.  Kinds that take adds: bloom, block, counting, cuckoo, growing.",
+    "Adds the records (lines) of the inputs, or of standard input, to the filter FILE, in one\n"
+    "step when all are in; a few keys to a large bloom or block filter in place.  Exits with 3\n"
+    "if the filter is then over its capacity.  Kinds that take adds: bloom, block, counting,\n"
+    "cuckoo, growing.",
     {add_options, options_keys, options_running, NULL},
     "  tamis add seen.tamis today.txt\n"
     "  echo \"$url\" | tamis add -q seen.tamis",

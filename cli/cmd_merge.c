@@ -80,10 +80,10 @@ static int merge_main(struct args *args) {
     struct merge_request r = {.keys = KEY_OPTIONS_INIT};
     merge_parse(args, &r);
     tamis_filter *into = merge_open(&r, 0, OPEN_OWNED);
-    tamis_facts facts = filter_facts(into);
+    tamis_facts facts = filter_facts_brief(into);
     for (size_t i = 1; i < r.files.count; i++) {
         tamis_filter *from = merge_open(&r, i, OPEN_MAPPED);
-        const tamis_facts other = filter_facts(from);
+        const tamis_facts other = filter_facts_brief(from);
         const tamis_status status =
             tamis_merge(into, from, r.both ? TAMIS_INTERSECTION : TAMIS_UNION);
         if (status != TAMIS_OK) merge_failed(&r, i, status, &facts);

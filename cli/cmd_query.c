@@ -258,7 +258,7 @@ static void query_open(struct query *q, const struct request *r, const struct wo
         m->container = request_container(r, m->path);
         if (m->container == NULL) {
             m->filter = request_open(r, m->path, OPEN_MAPPED);
-            m->facts = filter_facts(m->filter);
+            m->facts = filter_facts_brief(m->filter);
         } else {
             m->facts.format = tamis_container_format(m->container);
         }

@@ -61,6 +61,20 @@ static bool remove_emit(void *context, struct block *block, uint64_t before) {
     return r->status == TAMIS_OK;
 }
 
+static void remove_summary(const struct request *request, const struct removal *r,
+                           const tamis_facts *facts, uint64_t written) {
+    const struct text removed = text_count(r->removed);
+    const char *keys = r->removed == 1 ? "key" : "keys";
+    if (facts->rate_now > 0 || facts->adds == 0) {
+        say("%s: removed %s %s; now %s keys, expected rate %s", request->file, removed.at, keys,
+            text_estimate(facts->distinct, facts->distinct_error).at,
+            text_rate(facts->rate_now).at);
+    } else {
+        say("%s: removed %s %s, in place: %s written of %s", request->file, removed.at, keys,
+            text_bytes(written).at, text_bytes(facts->encoded_bytes).at);
+    }
+}
+
 static int remove_main(struct args *args) {
     struct request request = REQUEST_INIT;
     for (int id; (id = args_next(args)) != ARG_END;) request_take(&request, id, args);
@@ -68,9 +82,9 @@ static int remove_main(struct args *args) {
 
     struct reader reader;
     struct removal r = {.reader = &reader, .delimiter = request.keys.delimiter};
-    r.filter = request_open(&request, request.file, OPEN_OWNED);
+    r.filter = request_open(&request, request.file, OPEN_CHANGE);
     target_check(request.file, true, &request.inputs);
-    tamis_facts facts = filter_facts(r.filter);
+    tamis_facts facts = filter_facts_brief(r.filter);
     if (!(facts.caps & TAMIS_CAN_REMOVE)) {
         die("'%s' is a %s filter, and %s; counting and cuckoo can", request.file,
             tamis_kind_name(facts.kind), "keys cannot be removed from it");
@@ -84,17 +98,13 @@ static int remove_main(struct args *args) {
     if (r.status != TAMIS_OK) filter_die(request.file, r.status);
 
     progress_phase("writing");
-    if (r.removed != 0) request_save(&request, r.filter);
+    const uint64_t written = r.removed != 0 ? request_save(&request, r.filter) : 0;
     progress_end();
-    facts = filter_facts(r.filter);
-    if (!request.run.quiet) {
-        say("%s: removed %s keys; now %s keys, expected rate %s", request.file,
-            text_count(r.removed).at, text_estimate(facts.distinct, facts.distinct_error).at,
-            text_rate(facts.rate_now).at);
-    }
+    facts = filter_facts_changed(r.filter, written);
+    if (!request.run.quiet) remove_summary(&request, &r, &facts, written);
     if (r.absent != 0) {
-        warn("%s keys were not in '%s'; the first is %s", text_count(r.absent).at, request.file,
-             r.first_absent);
+        warn("%s %s not in '%s'; the first is %s", text_count(r.absent).at,
+             r.absent == 1 ? "key was" : "keys were", request.file, r.first_absent);
     }
     tamis_free(r.filter);
     words_free(&request.inputs);

@@ -45,6 +45,7 @@ struct uniq {
     tamis_filter *seen;
     tamis_filter *first; /* that `seen` was before it was made anew; else NULL */
     tamis_filter *told;  /* --repeated: those printed; else NULL */
+    bool reopened;       /* `seen` is from an earlier run */
     bool counting;
     struct output output;
     bool open_end; /* the last record printed had no delimiter */
@@ -202,8 +203,8 @@ static void uniq_parse(struct args *args, struct uniq_request *r) {
 /* The filter that an earlier run has saved. */
 static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *facts) {
     const char *file = r->common.file;
-    tamis_filter *filter = request_open(&r->common, file, OPEN_OWNED);
-    *facts = filter_facts(filter);
+    tamis_filter *filter = request_open(&r->common, file, OPEN_CHANGE);
+    *facts = filter_facts_brief(filter);
     if (!(facts->caps & TAMIS_CAN_ADD) || !facts->prehashed) {
         die("'%s' is a %s filter, which takes no more keys: give the name of a new file", file,
             tamis_kind_name(facts->kind));
@@ -235,6 +236,7 @@ static void uniq_start(struct uniq *u, const struct uniq_request *r) {
     if (r->common.file != NULL && access(r->common.file, F_OK) == 0) {
         tamis_facts facts;
         u->seen = uniq_reopen(r, &facts);
+        u->reopened = true;
         u->hashing.form = key_form_merge(&facts, keys, r->common.file);
     } else {
         u->seen = uniq_create(r, 0);
@@ -270,7 +272,11 @@ static int uniq_main(struct args *args) {
     /* What the reader of our output has not taken must be shown again by the next run. */
     const char *save = u.output.error == 0 ? r.common.file : NULL;
     progress_phase("writing");
-    if (save != NULL) filter_save(u.seen, save, true);
+    if (save != NULL && u.reopened) {
+        request_save(&r.common, u.seen);
+    } else if (save != NULL) {
+        filter_save(u.seen, save, true);
+    }
     progress_end();
     const tamis_facts facts = filter_facts(u.seen);
     if (!r.common.run.quiet && u.output.error == 0) uniq_summary(&u, &facts);

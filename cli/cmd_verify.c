@@ -79,7 +79,7 @@ static int verify_main(struct args *args) {
 
     struct reader reader;
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);
-    const tamis_facts facts = filter_facts(filter);
+    const tamis_facts facts = filter_facts_brief(filter);
     struct verification v = {.reader = &reader, .filter = filter, .delimiter = r.keys.delimiter};
     v.form = key_form_merge(&facts, &r.keys, r.file);
     v.by_hash = facts.prehashed;

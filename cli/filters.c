@@ -17,6 +17,9 @@
 #include "suggest.h"
 #include "term.h"
 
+/* A table of this size is passed over in no time. */
+#define PASS_BYTES ((uint64_t)1 << 20)
+
 const char *format_of(const char *option, const char *name) {
     struct suggestion best = {NULL, 0};
     char hint[80], all[400];
@@ -118,6 +121,17 @@ tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
     options.secret = source->secret;
     options.part = source->part;
     options.map = mode == OPEN_MAPPED && S_ISREG(status.st_mode);
+    if (mode == OPEN_CHANGE) {
+        if (!S_ISREG(status.st_mode)) {
+            die("cannot change '%s': it is not a regular file", source->path);
+        }
+        if (access(source->path, W_OK) != 0) {
+            die("cannot write '%s': %s", source->path, strerror(errno));
+        }
+        tamis_container *container = container_open(source);
+        options.change = container == NULL;
+        tamis_container_free(container);
+    }
     if (options.map) fetch_ahead(source->path);
     tamis_filter *filter;
     errno = 0;
@@ -130,11 +144,25 @@ tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
     return filter;
 }
 
+static tamis_facts facts_or_die(tamis_status status, const tamis_facts *facts) {
+    if (status != TAMIS_OK) die("cannot look into the filter: %s", tamis_status_text(status));
+    return *facts;
+}
+
 tamis_facts filter_facts(const tamis_filter *filter) {
     tamis_facts facts = TAMIS_FACTS_INIT;
-    const tamis_status status = tamis_info(filter, &facts);
-    if (status != TAMIS_OK) die("cannot look into the filter: %s", tamis_status_text(status));
-    return facts;
+    return facts_or_die(tamis_info(filter, &facts), &facts);
+}
+
+tamis_facts filter_facts_brief(const tamis_filter *filter) {
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    return facts_or_die(tamis_info_brief(filter, &facts), &facts);
+}
+
+tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written) {
+    const tamis_facts facts = filter_facts_brief(filter);
+    const bool in_place = written < facts.encoded_bytes && facts.encoded_bytes > PASS_BYTES;
+    return in_place && facts.adds <= facts.capacity ? facts : filter_facts(filter);
 }
 
 /* ---- saving */
@@ -194,6 +222,11 @@ static const char *real_path(const char *path, char real[PATH_MAX]) {
     return realpath(path, real) != NULL ? real : path;
 }
 
+static void saved_or_die(const char *path, tamis_status status, int error) {
+    if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
+    if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
+}
+
 void filter_save(const tamis_filter *filter, const char *path, bool force) {
     if (strcmp(path, "-") == 0) {
         save_to_stdout(filter);
@@ -208,8 +241,7 @@ void filter_save(const tamis_filter *filter, const char *path, bool force) {
     const int error = errno;
     interrupt_saved();
     if (status == TAMIS_E_EXISTS) die("'%s' exists already: give -f to replace it", path);
-    if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
-    if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
+    saved_or_die(path, status, error);
 }
 
 /* The index of the part that the source means: the one of that name, or the only one. */
@@ -224,13 +256,9 @@ static size_t part_index(const tamis_container *container, const struct source *
     return found;
 }
 
-void filter_save_back(const struct source *source, const tamis_filter *filter) {
+static void save_part(const struct source *source, const tamis_container *container,
+                      const tamis_filter *filter) {
     char real[PATH_MAX];
-    tamis_container *container = container_open(source);
-    if (container == NULL) {
-        filter_save(filter, source->path, true);
-        return;
-    }
     const char *target = real_path(source->path, real);
     const size_t index = part_index(container, source);
     interrupt_saving(target);
@@ -242,9 +270,25 @@ void filter_save_back(const struct source *source, const tamis_filter *filter) {
         die("'%s' is a %s, whose filters cannot be changed", source->path,
             tamis_container_format(container));
     }
-    if (status == TAMIS_E_IO) die("cannot write '%s': %s", source->path, strerror(error));
-    if (status != TAMIS_OK) die("cannot write '%s': %s", source->path, tamis_status_text(status));
-    tamis_container_free(container);
+    saved_or_die(source->path, status, error);
+}
+
+uint64_t filter_save_back(const struct source *source, tamis_filter *filter) {
+    char real[PATH_MAX];
+    uint64_t written = tamis_encoded_size(filter);
+    tamis_container *container = container_open(source);
+    if (container != NULL) {
+        save_part(source, container, filter);
+        tamis_container_free(container);
+        return written;
+    }
+    interrupt_committing(real_path(source->path, real));
+    errno = 0;
+    const tamis_status status = tamis_commit(filter, &written);
+    const int error = errno;
+    interrupt_saved();
+    saved_or_die(source->path, status, error);
+    return written;
 }
 
 tamis_container *container_open(const struct source *source) {

@@ -23,13 +23,17 @@ tamis_kind kind_of(const char *name);
 
 enum open_mode {
     OPEN_MAPPED, /* read-only, its table compared with its checksums */
-    OPEN_OWNED   /* to be changed */
+    OPEN_OWNED,  /* a copy in memory */
+    OPEN_CHANGE  /* to be changed and given to filter_save_back */
 };
 
 /* Opens it or dies.  A filter that cannot be verified is never asked. */
 tamis_filter *filter_open(const struct source *source, enum open_mode mode);
 
 tamis_facts filter_facts(const tamis_filter *filter);
+
+/* The same without a pass over the table: see tamis_info_brief. */
+tamis_facts filter_facts_brief(const tamis_filter *filter);
 
 /* Dies unless a filter may be written to `path` ("-": standard output): it must not be there
  * already (but with `force`), not be one of the inputs, and its directory must take files.
@@ -39,8 +43,9 @@ void target_check(const char *path, bool force, const struct words *inputs);
 /* Writes it there, atomically, through symbolic links; dies if that fails. */
 void filter_save(const tamis_filter *filter, const char *path, bool force);
 
-/* Writes a filter that was changed back to where it came from, which may be a part of a file. */
-void filter_save_back(const struct source *source, const tamis_filter *filter);
+/* Writes a filter that was opened with OPEN_CHANGE back to where it came from, which may be a part
+ * of a file.  Returns the bytes that were written: fewer than it has if it was changed in place. */
+uint64_t filter_save_back(const struct source *source, tamis_filter *filter);
 
 /* Opens a file that holds several filters; NULL if it is not such a file.  Dies if it is one
  * that cannot be read. */
@@ -48,6 +53,11 @@ tamis_container *container_open(const struct source *source);
 
 /* One line on stderr: kind, keys, distinct keys, bytes, bits per key, expected rate. */
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys);
+
+/* The facts of a filter that was changed, of which `written` bytes were written.  After a change in
+ * place a pass over the table would take longer than the change; and while there have been no more
+ * adds than it has room for, nothing depends on it. */
+tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written);
 
 /* EXIT_OVER and a sentence if the filter is over its capacity, else EXIT_DONE. */
 int filter_capacity(const char *path, const tamis_facts *facts);

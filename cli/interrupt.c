@@ -14,12 +14,16 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 
 /* The temporary of tamis_save.  Written while `saving` is 0. */
 static char temporary[PATH_MAX + 8];
-static volatile sig_atomic_t saving;
+static volatile sig_atomic_t saving, committing, postponed;
 
 /* Only calls that are allowed in a handler.  SA_RESETHAND has restored the default action, so
  * that the parent sees which signal it was. */
 static void on_signal(int number) {
-    if (saving) unlink(temporary);
+    const int written_anew = saving && unlink(temporary) == 0;
+    if (committing && !written_anew) {
+        postponed = number;
+        return;
+    }
     if (isatty(STDERR_FILENO) == 1) {
         const ssize_t ignored = write(STDERR_FILENO, "\r\033[K", 4);
         (void)ignored;
@@ -33,7 +37,7 @@ void interrupt_start(void) {
     for (size_t i = 0; i < SIGNALS; i++) {
         action.sa_handler = on_signal;
         sigemptyset(&action.sa_mask);
-        action.sa_flags = (int)SA_RESETHAND;
+        action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
         /* What the parent had ignored (nohup) stays ignored. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
             sigaction(signals[i], &action, NULL);
@@ -46,4 +50,12 @@ void interrupt_saving(const char *path) {
     saving = length > 0 && (size_t)length < sizeof temporary;
 }
 
-void interrupt_saved(void) { saving = 0; }
+void interrupt_committing(const char *path) {
+    interrupt_saving(path);
+    committing = 1;
+}
+
+void interrupt_saved(void) {
+    saving = committing = 0;
+    if (postponed) raise((int)postponed);
+}

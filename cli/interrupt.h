@@ -2,14 +2,17 @@
  *
  * A signal ends the process at once, at any moment: files are replaced by a rename alone, and
  * what is spilled to disk has no name.  While a filter is being saved there is its temporary
- * beside the target; then that is removed first. */
+ * beside the target; then that is removed first.  A change in place takes a moment and is better
+ * finished than left to the next one who opens the file: the signal waits for it, and only a
+ * second one does not. */
 #ifndef TAMIS_CLI_INTERRUPT_H
 #define TAMIS_CLI_INTERRUPT_H
 
 void interrupt_start(void);
 
-/* Around tamis_save to `path`. */
+/* Before tamis_save to `path`, and before tamis_commit to it; after either. */
 void interrupt_saving(const char *path);
+void interrupt_committing(const char *path);
 void interrupt_saved(void);
 
 #endif

@@ -35,7 +35,7 @@ tamis_container *request_container(const struct request *r, const char *path) {
     return container_open(&source);
 }
 
-void request_save(const struct request *r, const tamis_filter *filter) {
+uint64_t request_save(const struct request *r, tamis_filter *filter) {
     const struct source source = request_source(r, r->file);
-    filter_save_back(&source, filter);
+    return filter_save_back(&source, filter);
 }

@@ -28,7 +28,7 @@ tamis_filter *request_open(const struct request *request, const char *path, enum
 /* The same, if it is a file of several filters; else NULL. */
 tamis_container *request_container(const struct request *request, const char *path);
 
-/* Writes a changed filter back to where request_open found FILE. */
-void request_save(const struct request *request, const tamis_filter *filter);
+/* Writes a filter that was opened with OPEN_CHANGE back to FILE: see filter_save_back. */
+uint64_t request_save(const struct request *request, tamis_filter *filter);
 
 #endif

@@ -431,6 +431,10 @@ typedef struct tamis_facts {
  * block, counting, growing); constant otherwise. */
 TAMIS_API tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts);
 
+/* The same in constant time, without what a pass over the table would tell of a filter that takes
+ * adds: distinct, fill, rate_now, headroom are then 0, stages 1, and over_capacity is false. */
+TAMIS_API tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts *facts);
+
 /* ----------------------------------------------------------------------- sizing */
 
 /* The classic formulas, exact: m = ceil(-n ln p / (ln 2)^2), k = round(m/n ln 2) and
@@ -502,6 +506,7 @@ typedef struct tamis_open_options {
     bool portable;         /* as in tamis_options */
     tamis_allocator allocator;
     const char *part; /* of a file that holds several filters: see tamis_container_open */
+    bool change;      /* tamis_open: to be changed and written back: see tamis_commit */
 } tamis_open_options;
 #ifdef __cplusplus
 #define TAMIS_OPEN_INIT tamis_open_options_default()
@@ -546,6 +551,29 @@ TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, 
  * by rename, as tamis_save does, is fine).  After E_IO errno tells why. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
+
+/* Writes what was changed since tamis_open with `change` back to the file: at any moment, also
+ * after a crash, whoever opens it finds the old filter or the new one, whole.
+ *
+ *     tamis_open_options how = TAMIS_OPEN_INIT;
+ *     how.change = true;
+ *     tamis_open("seen.tamis", &how, &seen);        // waits for others who change it
+ *     tamis_add(seen, key, length, NULL);
+ *     tamis_commit(seen, NULL);
+ *     tamis_free(seen);                             // without a commit: as if never opened
+ *
+ * Of a large .tamis file of kind bloom, block or counting (16 MiB or more) only the pieces of
+ * 64 KiB that the keys touch are read, compared with their checksums, and written: first to a
+ * journal beside it, then in place (doc/format.md).  So ten keys cost the same in a filter of any
+ * size.  Any other file is written as by tamis_save; a large one also if more than an eighth of
+ * it changes or another process has it mapped, which so keeps the file that it has.
+ *
+ * From tamis_open to tamis_free nobody else can open the file for change: they wait.  Readers do
+ * not, but for the moment of a commit in place.  `*written`, if not NULL, receives the bytes
+ * written to the file.  One commit for each open: then free it.  E_ARGUMENT for a filter that was
+ * not opened so.  After E_IO errno tells why; when it is the file itself that cannot be written,
+ * the journal stays, and the next one to open it finishes the change.  Needs the filter alone. */
+TAMIS_API tamis_status tamis_commit(tamis_filter *filter, uint64_t *written);
 
 /* --------------------------------------------------------------- many tiny filters */
 

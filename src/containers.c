@@ -53,7 +53,10 @@ void tamis_container_free(tamis_container *c) {
     const tamis_allocator a = c->allocator;
     if (c->index_own != NULL) tamis__table_free(&a, c->index_own, c->index_bytes);
     tamis__release(&a, c->parts, c->room * sizeof *c->parts);
-    if (c->mapped) tamis__file_unmap((uint8_t *)(uintptr_t)c->bytes, c->length);
+    if (c->mapped) {
+        struct tamis__mapping m = {(uint8_t *)(uintptr_t)c->bytes, c->length, -1};
+        tamis__file_unmap(&m);
+    }
     tamis__release(&a, c, sizeof *c);
 }
 
@@ -90,17 +93,16 @@ tamis_status tamis_container_view(const void *bytes, size_t length,
 tamis_status tamis_container_open(const char *path, const tamis_open_options *options,
                                   tamis_container **out) {
     tamis_open_options o;
-    uint8_t *bytes;
-    uint64_t length;
+    struct tamis__mapping m;
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (path == NULL) return TAMIS_E_ARGUMENT;
-    status = tamis__file_map(path, &bytes, &length);
+    status = tamis__file_map(path, &m);
     if (status != TAMIS_OK) return status;
-    status = open_bytes(bytes, length, &o, true, out);
-    if (status != TAMIS_OK) tamis__file_unmap(bytes, length);
+    status = open_bytes(m.bytes, m.length, &o, true, out);
+    if (status != TAMIS_OK) tamis__file_unmap(&m);
     return status;
 }
 

@@ -180,11 +180,18 @@ tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind, tamis_fi
     return TAMIS_OK;
 }
 
-void tamis_free(tamis_filter *filter) { tamis__filter_free(filter); }
+void tamis_free(tamis_filter *filter) {
+    if (filter == NULL) return;
+    struct tamis__change *change = filter->change;
+    tamis__filter_free(filter);
+    tamis__change_free(change);
+}
 
 /* ------------------------------------------------------------------- changing */
 
-static bool is_readonly(const tamis_filter *f) { return f->storage != TAMIS__OWNED; }
+static bool is_readonly(const tamis_filter *f) {
+    return f->storage != TAMIS__OWNED && f->storage != TAMIS__DRAFT;
+}
 
 /* Is it one of our own, with one owner, who may write?  One test instead of four. */
 static inline bool is_plain(const tamis_filter *f) {
@@ -495,6 +502,7 @@ tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_mer
     }
     if (into == from && mode == TAMIS_INTERSECTION) return TAMIS_OK;
     const uint64_t adds = from->adds;
+    if (into->change != NULL) tamis__change_all(into);
     const tamis_status status = into->family->merge(into, from, mode);
     if (status != TAMIS_OK) return status;
     if (mode == TAMIS_UNION) {
@@ -507,10 +515,11 @@ tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_mer
 
 /* -------------------------------------------------------------- looking inside */
 
-static void fill_facts(const tamis_filter *f, tamis_facts *facts) {
-    struct tamis__state state = {0};
+/* `count`: with a pass over the table, if that takes one. */
+static void fill_facts(const tamis_filter *f, tamis_facts *facts, bool count) {
+    struct tamis__state state = {.stages = 1};
     struct tamis__traits traits = {0};
-    f->family->state(f, &state);
+    if (count || (f->family->caps & TAMIS_IS_STATIC) != 0) f->family->state(f, &state);
     f->family->traits(&f->shape, &traits);
     facts->kind = f->family->kind;
     facts->format = tamis__codec_of(f)->name;
@@ -566,12 +575,20 @@ static tamis_status give(void *to, size_t to_size, size_t least, void *from, siz
     return TAMIS_OK;
 }
 
-tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts) {
-    if (filter == NULL || facts == NULL) return TAMIS_E_ARGUMENT;
+static tamis_status give_facts(const tamis_filter *f, tamis_facts *facts, bool count) {
+    if (f == NULL || facts == NULL) return TAMIS_E_ARGUMENT;
     tamis_facts all = {0};
-    fill_facts(filter, &all);
-    judge_capacity(filter, &all);
+    fill_facts(f, &all, count);
+    if (count) judge_capacity(f, &all);
     return give(facts, facts->struct_size, offsetof(tamis_facts, form), &all, sizeof all);
+}
+
+tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts) {
+    return give_facts(filter, facts, true);
+}
+
+tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts *facts) {
+    return give_facts(filter, facts, false);
 }
 
 /* ---------------------------------------------------------------------- sizing */
@@ -687,12 +704,21 @@ static void give_block(tamis_filter *f, enum tamis__storage storage, uint8_t *bl
                        uint64_t block_bytes) {
     if (f->storage == TAMIS__OWNED) {
         if (storage == TAMIS__OWNED) tamis__table_free(&f->allocator, block, block_bytes);
-        if (storage == TAMIS__MAPPED) tamis__file_unmap(block, block_bytes);
         return;
     }
     f->storage = storage;
     f->block = block;
     f->block_bytes = block_bytes;
+}
+
+/* The same of a mapping, with what holds the file. */
+static void give_mapping(tamis_filter *f, enum tamis__storage storage, struct tamis__mapping *m) {
+    if (f->storage == TAMIS__OWNED) {
+        tamis__file_unmap(m);
+        return;
+    }
+    give_block(f, storage, m->bytes, m->length);
+    f->held = m->descriptor + 1;
 }
 
 tamis_status tamis_decode(const void *bytes, size_t length, const tamis_open_options *options,
@@ -734,6 +760,7 @@ tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_optio
 tamis_status tamis_verify(const tamis_filter *filter) {
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     if (!filter->unverified) return TAMIS_OK;
+    if (filter->change != NULL) return tamis__change_verify(filter);
     return tamis__native_verify(filter->block, filter->block_bytes);
 }
 
@@ -767,22 +794,25 @@ static tamis_status save_spans(const tamis_filter *f, const char *path, bool rep
 
 tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace) {
     if (filter == NULL || path == NULL) return TAMIS_E_ARGUMENT;
+    if (filter->change != NULL) { /* what is damaged must not get a new sum */
+        const tamis_status status = tamis__change_verify(filter);
+        if (status != TAMIS_OK) return status;
+    }
     const bool one_piece = filter->codec == NULL && filter->family->export_table == NULL &&
                            filter->shape.table_bytes % 8 == 0;
     return one_piece ? save_spans(filter, path, replace) : save_bytes(filter, path, replace);
 }
 
 static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_filter **out) {
-    uint8_t *block;
-    uint64_t length;
-    tamis_status status = tamis__file_map(path, &block, &length);
+    struct tamis__mapping m;
+    tamis_status status = tamis__file_map(path, &m);
     if (status != TAMIS_OK) return status;
     o->unverified = true;
-    status = decode_in_place(block, length, o, out);
+    status = decode_in_place(m.bytes, m.length, o, out);
     if (status == TAMIS_OK) {
-        give_block(*out, TAMIS__MAPPED, block, length);
+        give_mapping(*out, TAMIS__MAPPED, &m);
     } else {
-        tamis__file_unmap(block, length);
+        tamis__file_unmap(&m);
     }
     return status;
 }
@@ -802,6 +832,64 @@ static tamis_status open_read(const char *path, tamis_open_options *o, tamis_fil
     return status;
 }
 
+/* A filter of which only the pieces that change are read and written; E_UNSUPPORTED, and nothing
+ * is done, if it has to be read as a whole. */
+static tamis_status open_draft(const struct tamis__change *c, tamis_open_options *o,
+                               tamis_filter **out) {
+    struct tamis__mapping m;
+    tamis_status status = tamis__change_map(c, &m);
+    if (status != TAMIS_OK) return status;
+    o->unverified = true;
+    status = decode_in_place(m.bytes, m.length, o, out);
+    o->unverified = false;
+    if (status == TAMIS_OK && (*out)->family->touched == NULL) {
+        tamis__filter_free(*out);
+        *out = NULL;
+        status = TAMIS_E_UNSUPPORTED;
+    }
+    if (status == TAMIS_OK) {
+        give_mapping(*out, TAMIS__DRAFT, &m);
+    } else {
+        tamis__file_unmap(&m);
+    }
+    return status;
+}
+
+static tamis_status open_copy(const struct tamis__change *c, const tamis_open_options *o,
+                              tamis_filter **out) {
+    uint8_t *block;
+    uint64_t block_bytes, length;
+    tamis_status status = tamis__change_read(c, &block, &block_bytes, &length);
+    if (status != TAMIS_OK) return status;
+    /* A part of a container is not what its file is to be replaced by. */
+    status = tamis__is_container(o->format, block, length) ? TAMIS_E_UNSUPPORTED
+                                                           : decode_in_place(block, length, o, out);
+    if (status == TAMIS_OK) {
+        give_block(*out, TAMIS__OWNED, block, block_bytes);
+    } else {
+        tamis__table_free(&o->allocator, block, block_bytes);
+    }
+    return status;
+}
+
+static tamis_status open_to_change(const char *path, tamis_open_options *o, tamis_filter **out) {
+    struct tamis__change *c;
+    tamis_status status = tamis__change_begin(path, &o->allocator, &c);
+    if (status != TAMIS_OK) return status;
+    o->unverified = false;
+    status = open_draft(c, o, out);
+    if (status == TAMIS_E_UNSUPPORTED) status = open_copy(c, o, out);
+    if (status == TAMIS_OK) status = tamis__change_attach(c, *out);
+    if (status != TAMIS_OK) {
+        const int why = errno;
+        tamis__filter_free(*out);
+        *out = NULL;
+        tamis__change_free(c);
+        errno = why;
+    }
+    return status;
+}
+
 tamis_status tamis_open(const char *path, const tamis_open_options *options, tamis_filter **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
@@ -809,5 +897,22 @@ tamis_status tamis_open(const char *path, const tamis_open_options *options, tam
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (path == NULL) return TAMIS_E_ARGUMENT;
+    if (o.change) return open_to_change(path, &o, out);
     return o.map ? open_mapped(path, &o, out) : open_read(path, &o, out);
+}
+
+tamis_status tamis_commit(tamis_filter *filter, uint64_t *written) {
+    uint64_t bytes = 0;
+    bool whole;
+    if (written != NULL) *written = 0;
+    if (filter == NULL || filter->change == NULL) return TAMIS_E_ARGUMENT;
+    tamis_status status = tamis__change_commit(filter, &bytes, &whole);
+    if (status == TAMIS_OK && whole) {
+        bytes = tamis_encoded_size(filter);
+        status = tamis_save(filter, tamis__change_path(filter), true);
+    }
+    if (status != TAMIS_OK) return status;
+    tamis__change_end(filter);
+    if (written != NULL) *written = bytes;
+    return TAMIS_OK;
 }

@@ -162,6 +162,12 @@ static tamis_status block_merge(tamis_filter *into, const tamis_filter *from,
     return TAMIS_OK;
 }
 
+static size_t block_touched(const tamis_filter *f, uint64_t hash,
+                            uint64_t offsets[TAMIS__TOUCHED_MOST]) {
+    offsets[0] = tamis__range(block_stir(hash), f->shape.word[BLOCK_LINES]) * BLOCK_LINE_BYTES;
+    return 1;
+}
+
 const struct tamis__family tamis__block = {
     .kind = TAMIS_BLOCK,
     .name = "block",
@@ -174,4 +180,5 @@ const struct tamis__family tamis__block = {
     .ops = block_ops,
     .state = block_state,
     .merge = block_merge,
+    .touched = block_touched,
 };

@@ -30,12 +30,6 @@ static const uint32_t block_multiplier[BLOCK_LANES] = {
     0x44974d91, 0xa2b7289d, 0x2df1424b, 0x5c6bfb31, 0x47b6137b, 0x8824ad5b, 0x705495c7, 0x9efc4947,
 };
 
-/* tamis__spread alone leaves hashes with a pattern too close together: with a million hashes
- * i << 16 the rate was 176 times that asked for.  With one multiplication more it was kept for
- * 80 kinds of patterned hashes; it costs 0.2 ns a key in the cache and nothing out of it.
- * Odd, otherwise arbitrary; part of the format. */
-#define BLOCK_STIR UINT64_C(0xd1342543de82ef95)
-
 /* What an operation needs of a filter; kept in registers, where stores to the table cannot
  * reach it. */
 struct block_table {
@@ -110,7 +104,7 @@ BLOCK_TEMPLATE struct block_table block_table_of(const tamis_filter *f) {
 }
 
 BLOCK_TEMPLATE struct block_place block_find(const struct block_table *t, uint64_t hash) {
-    const uint64_t g = tamis__spread(hash) * BLOCK_STIR;
+    const uint64_t g = block_stir(hash);
     const struct block_place place = {
         .line = t->lines + tamis__range(g, t->count) * BLOCK_LINE_BYTES,
         .seed = (uint32_t)g,

@@ -127,6 +127,14 @@ static bool bloom_check(const struct tamis__shape *shape) {
            hashes <= TAMIS__PROBES_MAX && shape->table_bytes == bloom_bytes(bits);
 }
 
+static size_t bloom_touched(const tamis_filter *f, uint64_t hash,
+                            uint64_t offsets[TAMIS__TOUCHED_MOST]) {
+    struct tamis__probe p = tamis__probe_first(hash);
+    const size_t count = (size_t)f->shape.word[HASHES];
+    for (size_t i = 0; i < count; i++) offsets[i] = tamis__probe_next(&p, f->shape.word[BITS]) / 8;
+    return count;
+}
+
 const struct tamis__family tamis__bloom = {
     .kind = TAMIS_BLOOM,
     .name = "bloom",
@@ -139,4 +147,5 @@ const struct tamis__family tamis__bloom = {
     .ops = bloom_ops,
     .state = tamis__bloom_state,
     .merge = tamis__bloom_merge,
+    .touched = bloom_touched,
 };

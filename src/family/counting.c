@@ -248,6 +248,16 @@ static void counting_convert_table(const tamis_filter *f, uint8_t *table) {
     }
 }
 
+static size_t counting_touched(const tamis_filter *f, uint64_t hash,
+                               uint64_t offsets[TAMIS__TOUCHED_MOST]) {
+    struct tamis__probe p = tamis__probe_first(hash);
+    const size_t count = (size_t)f->shape.word[HASHES];
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = tamis__probe_next(&p, f->shape.word[COUNTERS]) / 2;
+    }
+    return count;
+}
+
 const struct tamis__family tamis__counting = {
     .kind = TAMIS_COUNTING,
     .name = "counting",
@@ -262,4 +272,5 @@ const struct tamis__family tamis__counting = {
     .merge = counting_merge,
     .convert_shape = counting_convert_shape,
     .convert_table = counting_convert_table,
+    .touched = counting_touched,
 };

@@ -68,6 +68,10 @@ struct tamis__state {
 struct tamis__family;
 struct tamis__codec;
 struct tamis__keys;
+struct tamis__change;
+
+/* No more places in the table than this belong to a key of a family that has `touched`. */
+#define TAMIS__TOUCHED_MOST 64
 
 /* The operations of one family, scheme, width and instruction set: chosen once per object.
  * `hi` arrays may be NULL for our own filters.  `answers`, `fresh`, `removed` may be NULL.
@@ -94,7 +98,8 @@ struct tamis__ops {
 enum tamis__storage {
     TAMIS__OWNED,    /* tamis__table_alloc: writable */
     TAMIS__BORROWED, /* somebody else's bytes; read-only unless `lent` */
-    TAMIS__MAPPED    /* a mapped file: read-only */
+    TAMIS__MAPPED,   /* a mapped file: read-only */
+    TAMIS__DRAFT     /* a mapped file: writable, and what is written stays in memory */
 };
 
 /* Every filter starts with this; a family may embed it in a larger struct (object_size). */
@@ -120,6 +125,8 @@ struct tamis_filter {
     const uint8_t *extra; /* in `block`: what a foreign file holds besides; written back as is */
     uint64_t extra_bytes;
     bool unverified; /* `block` is a whole .tamis file whose checksums nobody compared */
+    int held;        /* mapped: descriptor + 1 that keeps the file as it is; 0: none */
+    struct tamis__change *change; /* opened to be changed: what to write back; else NULL */
 };
 
 struct tamis__family {
@@ -157,6 +164,10 @@ struct tamis__family {
     void (*detach)(tamis_filter *f);
 
     /* ---- the rest; NULL where the family cannot */
+
+    /* The bytes of the table that an add or a removal of the hash may change, as offsets; returns
+     * how many.  For families whose files are changed in place. */
+    size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MOST]);
 
     void (*state)(const tamis_filter *f, struct tamis__state *state);
     /* Both have equal shapes. */

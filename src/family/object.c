@@ -3,6 +3,7 @@
 #include <string.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 #include "core/cpu.h"
@@ -44,8 +45,10 @@ void tamis__filter_free(tamis_filter *f) {
             tamis__table_free(&f->allocator, f->block, f->block_bytes);
             break;
         case TAMIS__MAPPED:
+        case TAMIS__DRAFT:
 #if defined(__unix__) || defined(__APPLE__)
             munmap(f->block, (size_t)f->block_bytes);
+            if (f->held != 0) close(f->held - 1);
 #endif
             break;
         case TAMIS__BORROWED:

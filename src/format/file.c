@@ -1,4 +1,4 @@
-/* file.c - whole files: written so that a crash leaves the old one or the new one
+/* file.c - whole files: written so that a crash leaves the old one or the new one, and read
  *
  * A file is written to `path.part`, synced, renamed over `path`, and the directory synced.
  * The name is fixed on purpose: what a crash left behind is simply used again by the next
@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/file.h"
 #include "format/format.h"
+#include "format/journal.h"
 
 #define WRITE_MOST ((size_t)1 << 30) /* Linux takes no more than 2 GiB in one call */
 
@@ -29,8 +31,87 @@ static bool write_all(int fd, const uint8_t *bytes, uint64_t length) {
     return true;
 }
 
-/* path with a suffix, in memory of the default allocator; NULL if there is none. */
-static char *path_with(const char *path, const char *suffix, size_t *size) {
+bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at) {
+    const uint8_t *from = bytes;
+    while (length > 0) {
+        const size_t some = length < WRITE_MOST ? (size_t)length : WRITE_MOST;
+        const ssize_t n = pwrite(descriptor, from, some, (off_t)at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        from += n;
+        at += (uint64_t)n;
+        length -= (uint64_t)n;
+    }
+    return true;
+}
+
+bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at) {
+    uint8_t *to = bytes;
+    while (length > 0) {
+        const size_t some = length < WRITE_MOST ? (size_t)length : WRITE_MOST;
+        const ssize_t n = pread(descriptor, to, some, (off_t)at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        to += n;
+        at += (uint64_t)n;
+        length -= (uint64_t)n;
+    }
+    return true;
+}
+
+/* Not 0, 1 or 2 even where those are closed: who writes to standard output must not write into a
+ * filter. */
+int tamis__open(const char *path, int flags, mode_t mode) {
+    const int fd = open(path, flags | O_CLOEXEC, mode);
+    if (fd < 0 || fd > STDERR_FILENO) return fd;
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int why = errno;
+    close(fd);
+    errno = why;
+    return moved;
+}
+
+/* ---- locks */
+
+#if defined(F_OFD_SETLK)
+bool tamis__lock(int descriptor, enum tamis__lock which, bool alone, bool wait) {
+    struct flock lock = {.l_type = alone ? F_WRLCK : F_RDLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = (off_t)which,
+                         .l_len = 1};
+    int failed;
+    do {
+        failed = fcntl(descriptor, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+    } while (failed != 0 && errno == EINTR);
+    if (failed != 0 && errno == EACCES) errno = EAGAIN;
+    return failed == 0;
+}
+
+void tamis__unlock(int descriptor, enum tamis__lock which) {
+    struct flock lock = {
+        .l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = (off_t)which, .l_len = 1};
+    (void)fcntl(descriptor, F_OFD_SETLK, &lock);
+}
+#else
+/* Locks of a process as a whole would be lost when another descriptor of the file is closed. */
+bool tamis__lock(int descriptor, enum tamis__lock which, bool alone, bool wait) {
+    (void)descriptor, (void)which, (void)alone, (void)wait;
+    errno = ENOLCK;
+    return false;
+}
+
+void tamis__unlock(int descriptor, enum tamis__lock which) { (void)descriptor, (void)which; }
+#endif
+
+bool tamis__same_file(const char *path, int descriptor) {
+    struct stat mine, named;
+    return fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 &&
+           mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
+}
+
+/* ---- paths */
+
+char *tamis__path_with(const char *path, const char *suffix, size_t *size) {
     const tamis_allocator a = {0};
     const size_t length = strlen(path), more = strlen(suffix);
     *size = length + more + 1;
@@ -41,15 +122,20 @@ static char *path_with(const char *path, const char *suffix, size_t *size) {
     return joined;
 }
 
+void tamis__path_free(char *path, size_t size) {
+    const tamis_allocator a = {0};
+    tamis__release(&a, path, size);
+}
+
+/* ---- writing */
+
 /* Opens and locks the temporary; -1 and errno if that cannot be. */
 static int open_part(const char *part, mode_t mode) {
     for (;;) {
-        const int fd = open(part, O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, mode);
+        const int fd = tamis__open(part, O_CREAT | O_WRONLY | O_NOFOLLOW, mode);
         if (fd < 0) return -1;
-        struct stat mine, named;
-        const bool locked = flock(fd, LOCK_EX) == 0 && fstat(fd, &mine) == 0;
-        if (locked && stat(part, &named) == 0 && mine.st_ino == named.st_ino &&
-            mine.st_dev == named.st_dev) {
+        const bool locked = flock(fd, LOCK_EX) == 0;
+        if (locked && tamis__same_file(part, fd)) {
             if (ftruncate(fd, 0) == 0) return fd;
         } else if (locked) {
             close(fd); /* another writer has just renamed it: try again */
@@ -62,16 +148,15 @@ static int open_part(const char *part, mode_t mode) {
     }
 }
 
-static bool sync_directory(const char *path) {
+bool tamis__sync_directory(const char *path) {
     size_t size;
-    const tamis_allocator a = {0};
-    char *directory = path_with(path, "", &size);
+    char *directory = tamis__path_with(path, "", &size);
     if (directory == NULL) return false;
     char *slash = strrchr(directory, '/');
     if (slash != NULL) slash[slash == directory] = '\0'; /* "/x" is in "/" */
     const char *name = slash == NULL ? "." : directory;
     const int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    tamis__release(&a, directory, size);
+    tamis__path_free(directory, size);
     if (fd < 0) return false;
     /* Some file systems cannot sync a directory and say so: that is not a failed write. */
     const bool done = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
@@ -92,6 +177,19 @@ static tamis_status publish(const char *part, const char *path, bool replace) {
     return rename(part, path) == 0 ? TAMIS_OK : TAMIS_E_IO;
 }
 
+/* The same where there may be an old file.  A journal that a crash left is void once the file is
+ * another; but while somebody changes the old file, the journal is theirs. */
+static tamis_status publish_over(const char *part, const char *path, bool had, bool replace) {
+    const int old = had ? tamis__open(path, O_RDWR, 0) : -1;
+    const bool idle = old >= 0 && tamis__lock(old, TAMIS__LOCK_WRITER, true, false);
+    const tamis_status status = publish(part, path, replace);
+    const int why = errno;
+    if (status == TAMIS_OK && idle) tamis__journal_remove(path);
+    if (old >= 0) close(old);
+    errno = why;
+    return status;
+}
+
 static tamis_status write_part(const char *part, const char *path, bool replace,
                                const struct tamis__span *spans, size_t count) {
     struct stat old;
@@ -109,35 +207,37 @@ static tamis_status write_part(const char *part, const char *path, bool replace,
         written = write_all(fd, spans[i].bytes, spans[i].length);
     }
     tamis_status status = written && fsync(fd) == 0 ? TAMIS_OK : TAMIS_E_IO;
-    if (status == TAMIS_OK) status = publish(part, path, replace);
+    if (status == TAMIS_OK) status = publish_over(part, path, had, replace);
     const int why = errno;
     if (status != TAMIS_OK) unlink(part);
     close(fd); /* and with it the lock */
-    if (status == TAMIS_OK && !sync_directory(path)) return TAMIS_E_IO;
+    if (status == TAMIS_OK && !tamis__sync_directory(path)) return TAMIS_E_IO;
     errno = why;
     return status;
 }
 
 tamis_status tamis__file_write(const char *path, bool replace, const struct tamis__span *spans,
                                size_t count) {
-    const tamis_allocator a = {0};
     size_t size;
-    char *part = path_with(path, ".part", &size);
+    char *part = tamis__path_with(path, ".part", &size);
     if (part == NULL) return TAMIS_E_NOMEM;
     const tamis_status status = write_part(part, path, replace, spans, count);
     const int why = errno;
-    tamis__release(&a, part, size);
+    tamis__path_free(part, size);
     errno = why;
     return status;
 }
 
 /* ---- reading */
 
+/* Opens it for reading, when nobody is changing it in place. */
 static int open_file(const char *path, struct stat *st) {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const int fd = tamis__open(path, O_RDONLY, 0);
     if (fd < 0) return -1;
     int why = fstat(fd, st) == 0 ? 0 : errno;
     if (why == 0 && S_ISDIR(st->st_mode)) why = EISDIR;
+    /* Where files cannot be locked they are not changed in place either. */
+    if (why == 0 && S_ISREG(st->st_mode)) (void)tamis__lock(fd, TAMIS__LOCK_READERS, false, true);
     if (why == 0) return fd;
     close(fd);
     errno = why;
@@ -186,38 +286,74 @@ static tamis_status read_to_end(int fd, const tamis_allocator *a, uint64_t expec
     return TAMIS_OK;
 }
 
+tamis_status tamis__descriptor_read(int descriptor, const tamis_allocator *a, uint8_t **block,
+                                    uint64_t *block_bytes, uint64_t *length) {
+    struct stat st;
+    if (fstat(descriptor, &st) != 0) return TAMIS_E_IO;
+    const uint64_t expected = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 4095;
+    return read_to_end(descriptor, a, expected, block, block_bytes, length);
+}
+
 tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_t **block,
                               uint64_t *block_bytes, uint64_t *length) {
     struct stat st;
+    struct tamis__journal journal = {.descriptor = -1};
     const int fd = open_file(path, &st);
     if (fd < 0) return TAMIS_E_IO;
-    const uint64_t expected = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 4095;
-    const tamis_status status = read_to_end(fd, a, expected, block, block_bytes, length);
+    if (S_ISREG(st.st_mode)) tamis__journal_open(path, fd, (uint64_t)st.st_size, &journal);
+    const tamis_status status = tamis__descriptor_read(fd, a, block, block_bytes, length);
     const int why = errno;
+    if (status == TAMIS_OK && journal.bytes != NULL && *length == (uint64_t)st.st_size) {
+        tamis__journal_replay(&journal, *block);
+    }
+    tamis__journal_close(&journal);
     close(fd);
     errno = why;
     return status;
 }
 
-tamis_status tamis__file_map(const char *path, uint8_t **block, uint64_t *length) {
+/* Only .tamis files are ever changed in place. */
+static bool is_native(const struct tamis__mapping *m) {
+    return tamis__native.detect(m->bytes, m->length) == TAMIS__SURE;
+}
+
+tamis_status tamis__file_map(const char *path, struct tamis__mapping *m) {
     struct stat st;
-    const int fd = open_file(path, &st);
-    if (fd < 0) return TAMIS_E_IO;
-    *length = (uint64_t)st.st_size;
-    void *at = MAP_FAILED;
-    if (*length != 0) at = mmap(NULL, (size_t)*length, PROT_READ, MAP_SHARED, fd, 0);
+    struct tamis__journal journal;
+    *m = (struct tamis__mapping){.descriptor = open_file(path, &st)};
+    if (m->descriptor < 0) return TAMIS_E_IO;
+    m->length = (uint64_t)st.st_size;
+    if (m->length == 0) {
+        close(m->descriptor);
+        return TAMIS_E_TRUNCATED;
+    }
+    tamis__journal_open(path, m->descriptor, m->length, &journal);
+    const bool pending = journal.bytes != NULL;
+    void *at = mmap(NULL, (size_t)m->length, pending ? PROT_READ | PROT_WRITE : PROT_READ,
+                    pending ? MAP_PRIVATE : MAP_SHARED, m->descriptor, 0);
     const int why = errno;
-    close(fd);
-    if (*length == 0) return TAMIS_E_TRUNCATED;
+    if (at != MAP_FAILED && pending) {
+        tamis__journal_replay(&journal, at);
+        (void)mprotect(at, (size_t)m->length, PROT_READ);
+    }
+    tamis__journal_close(&journal);
     if (at == MAP_FAILED) {
+        close(m->descriptor);
         errno = why;
         return TAMIS_E_IO;
     }
 #if defined(MADV_RANDOM)
-    (void)madvise(at, (size_t)*length, MADV_RANDOM);
+    (void)madvise(at, (size_t)m->length, MADV_RANDOM);
 #endif
-    *block = at;
+    m->bytes = at;
+    if (!is_native(m)) {
+        close(m->descriptor);
+        m->descriptor = -1;
+    }
     return TAMIS_OK;
 }
 
-void tamis__file_unmap(uint8_t *block, uint64_t length) { munmap(block, (size_t)length); }
+void tamis__file_unmap(struct tamis__mapping *m) {
+    munmap(m->bytes, (size_t)m->length);
+    if (m->descriptor >= 0) close(m->descriptor);
+}

@@ -123,6 +123,20 @@ struct tamis__span {
 };
 void tamis__native_spans(const tamis_filter *f, uint8_t header[TAMIS__HEADER_BYTES], uint8_t *sums,
                          struct tamis__span spans[3]);
+/* Magic, version, sum of the header, and whether a file of `length` bytes is as long as the header
+ * says: if so, `*table_bytes` is set.  Reads no more than the header. */
+tamis_status tamis__native_frame(const uint8_t *bytes, uint64_t length, uint64_t *table_bytes);
+/* Of a header that is there: the table's bytes, the sum of the header, the sum of the sums. */
+uint64_t tamis__native_table_bytes(const uint8_t *header);
+uint64_t tamis__native_header_sum(const uint8_t *header);
+uint64_t tamis__native_sums_sum(const uint8_t *header);
+/* The header of a filter whose checksums have the sum `sums`. */
+void tamis__native_header(const tamis_filter *f, uint64_t table_bytes, uint64_t sums,
+                          uint8_t header[TAMIS__HEADER_BYTES]);
+/* The pieces of a table that have a checksum each: how many, and the bytes of one of them. */
+#define TAMIS__PIECE_LG 16
+uint64_t tamis__native_pieces(uint64_t table_bytes);
+uint64_t tamis__native_piece_bytes(uint64_t table_bytes, uint64_t piece);
 /* Compares the table of a .tamis file with its checksums. */
 tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length);
 
@@ -131,11 +145,48 @@ tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length);
 /* Writes the spans to a temporary beside `path`, syncs, renames, syncs the directory. */
 tamis_status tamis__file_write(const char *path, bool replace, const struct tamis__span *spans,
                                size_t count);
-/* A whole file in a block from tamis__table_alloc (*block_bytes long), `*length` of it used. */
+/* A whole file in a block from tamis__table_alloc (*block_bytes long), `*length` of it used.
+ * A change that was interrupted (journal.h) is made up for in memory. */
 tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_t **block,
                               uint64_t *block_bytes, uint64_t *length);
-/* A whole file, mapped read-only; an empty one is E_TRUNCATED. */
-tamis_status tamis__file_map(const char *path, uint8_t **block, uint64_t *length);
-void tamis__file_unmap(uint8_t *block, uint64_t length);
+/* The same of a descriptor, from where it stands. */
+tamis_status tamis__descriptor_read(int descriptor, const tamis_allocator *a, uint8_t **block,
+                                    uint64_t *block_bytes, uint64_t *length);
+/* A whole file, mapped read-only; an empty one is E_TRUNCATED.  `descriptor` holds the lock that
+ * keeps the file from being changed in place; -1 if that is not needed. */
+struct tamis__mapping {
+    uint8_t *bytes;
+    uint64_t length;
+    int descriptor;
+};
+tamis_status tamis__file_map(const char *path, struct tamis__mapping *mapping);
+void tamis__file_unmap(struct tamis__mapping *mapping);
+
+/* ---- change.c: files that are opened to be changed, and changed in place where that pays */
+
+struct tamis__change;
+/* Opens and locks the file, after anybody else who changes it, and finishes a change that was
+ * interrupted.  E_UNSUPPORTED if it is no regular file. */
+tamis_status tamis__change_begin(const char *path, const tamis_allocator *a,
+                                 struct tamis__change **out);
+/* A large .tamis file, mapped so that what is written stays in memory; E_UNSUPPORTED for any
+ * other.  The descriptor of the mapping is -1: it is the change's. */
+tamis_status tamis__change_map(const struct tamis__change *c, struct tamis__mapping *mapping);
+/* Any file, read as by tamis__file_read. */
+tamis_status tamis__change_read(const struct tamis__change *c, uint8_t **block,
+                                uint64_t *block_bytes, uint64_t *length);
+/* From now on the filter, made of what was mapped or read, keeps track of what is changed. */
+tamis_status tamis__change_attach(struct tamis__change *c, tamis_filter *f);
+/* Everything may have changed. */
+void tamis__change_all(tamis_filter *f);
+/* Compares what was not compared yet with its checksums, as it was before it was changed. */
+tamis_status tamis__change_verify(const tamis_filter *f);
+/* Writes the changes into the file, `*written` bytes; or says that it should be written as a
+ * whole.  E_ARGUMENT after tamis__change_end, which lets others change the file. */
+tamis_status tamis__change_commit(tamis_filter *f, uint64_t *written, bool *whole);
+void tamis__change_end(tamis_filter *f);
+const char *tamis__change_path(const tamis_filter *f);
+/* Lets the file and its locks go.  NULL is allowed. */
+void tamis__change_free(struct tamis__change *c);
 
 #endif

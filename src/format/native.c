@@ -44,16 +44,21 @@
 static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', '\r', '\n'};
 
 #define VERSION 1
-#define PIECE_LG 16
+#define PIECE_LG TAMIS__PIECE_LG
 #define PIECE ((uint64_t)1 << PIECE_LG)
 
 enum { AT_TABLE_BYTES = 88, AT_SUMS = 176, AT_HEADER_SUM = 184 };
 
-static uint64_t pieces_of(uint64_t table_bytes) { return tamis__div_up(table_bytes, PIECE); }
+uint64_t tamis__native_pieces(uint64_t table_bytes) { return tamis__div_up(table_bytes, PIECE); }
+
+uint64_t tamis__native_piece_bytes(uint64_t table_bytes, uint64_t piece) {
+    const uint64_t left = table_bytes - (piece << PIECE_LG);
+    return left < PIECE ? left : PIECE;
+}
 
 uint64_t tamis__native_size(uint64_t table_bytes) {
     if (table_bytes > UINT64_MAX / 2) return UINT64_MAX;
-    return TAMIS__HEADER_BYTES + table_bytes + 8 * pieces_of(table_bytes);
+    return TAMIS__HEADER_BYTES + table_bytes + 8 * tamis__native_pieces(table_bytes);
 }
 
 uint64_t tamis__native_room(uint64_t bytes) {
@@ -63,21 +68,31 @@ uint64_t tamis__native_room(uint64_t bytes) {
     return room & ~(uint64_t)7;
 }
 
+uint64_t tamis__native_table_bytes(const uint8_t *header) {
+    return tamis__load64(header + AT_TABLE_BYTES);
+}
+
+uint64_t tamis__native_header_sum(const uint8_t *header) {
+    return tamis__load64(header + AT_HEADER_SUM);
+}
+
+uint64_t tamis__native_sums_sum(const uint8_t *header) { return tamis__load64(header + AT_SUMS); }
+
 /* ---- checksums of the table */
 
 static uint64_t piece_sum(const uint8_t *table, uint64_t table_bytes, uint64_t piece) {
-    const uint64_t from = piece << PIECE_LG, left = table_bytes - from;
-    return tamis__xxh3(table + from, (size_t)(left < PIECE ? left : PIECE), 0);
+    const uint64_t bytes = tamis__native_piece_bytes(table_bytes, piece);
+    return tamis__xxh3(table + (piece << PIECE_LG), (size_t)bytes, 0);
 }
 
 tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
-    const uint64_t table_bytes = tamis__load64(bytes + AT_TABLE_BYTES);
+    const uint64_t table_bytes = tamis__native_table_bytes(bytes);
     const uint8_t *table = bytes + TAMIS__HEADER_BYTES, *sums = table + table_bytes;
     const uint64_t sums_bytes = length - TAMIS__HEADER_BYTES - table_bytes;
     if (tamis__xxh3(sums, (size_t)sums_bytes, 0) != tamis__load64(bytes + AT_SUMS)) {
         return TAMIS_E_CHECKSUM;
     }
-    for (uint64_t i = 0; i < pieces_of(table_bytes); i++) {
+    for (uint64_t i = 0; i < tamis__native_pieces(table_bytes); i++) {
         if (piece_sum(table, table_bytes, i) != tamis__load64(sums + 8 * i)) {
             return TAMIS_E_CHECKSUM;
         }
@@ -87,8 +102,8 @@ tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
 
 /* ---- writing */
 
-static void write_header(const tamis_filter *f, uint64_t table_bytes, uint64_t sums,
-                         uint8_t *header) {
+void tamis__native_header(const tamis_filter *f, uint64_t table_bytes, uint64_t sums,
+                          uint8_t header[TAMIS__HEADER_BYTES]) {
     struct tamis__writer w = {header, header + TAMIS__HEADER_BYTES, false};
     uint64_t rate;
     memcpy(&rate, &f->rate, 8);
@@ -135,11 +150,11 @@ static uint64_t native_encoded_size(const tamis_filter *f) {
 /* Header and checksums for a table. */
 static void frame_table(const tamis_filter *f, const uint8_t *table, uint64_t table_bytes,
                         uint8_t *header, uint8_t *sums) {
-    const uint64_t pieces = pieces_of(table_bytes);
+    const uint64_t pieces = tamis__native_pieces(table_bytes);
     for (uint64_t i = 0; i < pieces; i++) {
         tamis__store64(sums + 8 * i, piece_sum(table, table_bytes, i));
     }
-    write_header(f, table_bytes, tamis__xxh3(sums, (size_t)(8 * pieces), 0), header);
+    tamis__native_header(f, table_bytes, tamis__xxh3(sums, (size_t)(8 * pieces), 0), header);
 }
 
 static tamis_status native_encode(const tamis_filter *f, uint8_t *buffer) {
@@ -162,7 +177,7 @@ void tamis__native_spans(const tamis_filter *f, uint8_t header[TAMIS__HEADER_BYT
     frame_table(f, f->table, table_bytes, header, sums);
     spans[0] = (struct tamis__span){header, TAMIS__HEADER_BYTES};
     spans[1] = (struct tamis__span){f->table, table_bytes};
-    spans[2] = (struct tamis__span){sums, 8 * pieces_of(table_bytes)};
+    spans[2] = (struct tamis__span){sums, 8 * tamis__native_pieces(table_bytes)};
 }
 
 /* ---- reading */
@@ -206,8 +221,7 @@ static void read_header(const uint8_t *bytes, struct header *h) {
     h->zeros |= tamis__read64(&r);
 }
 
-/* Magic, version, sum of the header, and the length that it asks for. */
-static tamis_status check_frame(const uint8_t *bytes, uint64_t length) {
+tamis_status tamis__native_frame(const uint8_t *bytes, uint64_t length, uint64_t *table_bytes) {
     if (native_detect(bytes, length) == TAMIS__NOT) return TAMIS_E_FORMAT;
     if (length < 16) return TAMIS_E_TRUNCATED;
     if (tamis__load32(bytes + 8) > VERSION) return TAMIS_E_VERSION;
@@ -218,9 +232,9 @@ static tamis_status check_frame(const uint8_t *bytes, uint64_t length) {
     if (tamis__load32(bytes + 8) != VERSION || tamis__load32(bytes + 12) != TAMIS__HEADER_BYTES) {
         return TAMIS_E_CORRUPT;
     }
-    const uint64_t table_bytes = tamis__load64(bytes + AT_TABLE_BYTES);
-    if (table_bytes % 8 != 0) return TAMIS_E_CORRUPT;
-    const uint64_t size = tamis__native_size(table_bytes);
+    *table_bytes = tamis__native_table_bytes(bytes);
+    if (*table_bytes % 8 != 0) return TAMIS_E_CORRUPT;
+    const uint64_t size = tamis__native_size(*table_bytes);
     return length < size ? TAMIS_E_TRUNCATED : length > size ? TAMIS_E_TRAILING : TAMIS_OK;
 }
 
@@ -275,7 +289,8 @@ static const struct tamis__family *family_of(const struct header *h) {
 
 static tamis_status native_decode(const uint8_t *bytes, uint64_t length, const tamis_filter *like,
                                   const tamis_open_options *options, tamis_filter **out) {
-    tamis_status status = check_frame(bytes, length);
+    uint64_t table_bytes;
+    tamis_status status = tamis__native_frame(bytes, length, &table_bytes);
     if (status != TAMIS_OK) return status;
     struct header h;
     double rate;

@@ -1,0 +1,250 @@
+/* journal.c - see journal.h */
+#define _GNU_SOURCE 1
+#include "format/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/bytes.h"
+#include "format/file.h"
+
+static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', 'j', '\n'};
+
+#define VERSION 1
+#define ENTRY 16
+
+enum { AT_FILE_BYTES = 16, AT_SUM_BEFORE = 24, AT_COUNT = 32, AT_HEADER = 40, AT_ENTRIES = 232 };
+
+/* Up to the pieces. */
+static uint64_t head_bytes(uint64_t count) { return AT_ENTRIES + ENTRY * count + 8; }
+
+/* Beside the file itself: a symbolic link is another name of the file and of its journal. */
+static char *journal_path(const char *path, size_t *size) {
+    struct stat st;
+    char *real = NULL;
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) real = realpath(path, NULL);
+    char *name = tamis__path_with(real != NULL ? real : path, ".journal", size);
+    free(real);
+    return name;
+}
+
+/* ---- writing */
+
+static void fill_head(const struct tamis__change_set *set, uint8_t *head) {
+    const uint64_t bytes = head_bytes(set->count);
+    struct tamis__writer w = {head, head + bytes, false};
+    tamis__write_bytes(&w, magic, sizeof magic);
+    tamis__write32(&w, VERSION);
+    tamis__write32(&w, 0);
+    tamis__write64(&w, set->file_bytes);
+    tamis__write64(&w, set->header_sum_before);
+    tamis__write64(&w, set->count);
+    tamis__write_bytes(&w, set->header, TAMIS__HEADER_BYTES);
+    for (uint64_t i = 0; i < set->count; i++) {
+        tamis__write64(&w, set->pieces[i]);
+        tamis__write64(&w, tamis__load64(set->sums + 8 * set->pieces[i]));
+    }
+    tamis__write64(&w, tamis__xxh3(head, (size_t)(bytes - 8), 0));
+    assert(!w.bad && w.at == w.end);
+}
+
+static bool write_journal(int fd, const uint8_t *head, const struct tamis__change_set *set) {
+    uint64_t at = head_bytes(set->count);
+    if (!tamis__pwrite_all(fd, head, at, 0)) return false;
+    for (uint64_t i = 0; i < set->count; i++) {
+        const uint64_t from = set->pieces[i] << TAMIS__PIECE_LG;
+        const uint64_t bytes = tamis__native_piece_bytes(set->table_bytes, set->pieces[i]);
+        if (!tamis__pwrite_all(fd, set->table + from, bytes, at)) return false;
+        at += bytes;
+    }
+    return fsync(fd) == 0;
+}
+
+/* A new file: a reader may have an old one mapped, so it must never be cut short. */
+static int create_journal(const char *name, const char *path) {
+    struct stat st;
+    if (unlink(name) != 0 && errno != ENOENT) return -1;
+    const int fd = tamis__open(name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0600);
+    /* Who may read the file must be able to read its journal. */
+    if (fd >= 0 && stat(path, &st) == 0) (void)fchmod(fd, st.st_mode & 0777);
+    return fd;
+}
+
+tamis_status tamis__journal_write(const char *path, const struct tamis__change_set *set) {
+    const tamis_allocator a = {0};
+    const uint64_t bytes = head_bytes(set->count);
+    size_t size;
+    char *name = journal_path(path, &size);
+    uint8_t *head = tamis__table_alloc(&a, bytes);
+    tamis_status status = name != NULL && head != NULL ? TAMIS_OK : TAMIS_E_NOMEM;
+    int why = errno;
+    if (status == TAMIS_OK) {
+        fill_head(set, head);
+        const int fd = create_journal(name, path);
+        const bool done = fd >= 0 && write_journal(fd, head, set) && tamis__sync_directory(path);
+        why = errno;
+        if (!done) status = TAMIS_E_IO;
+        if (fd >= 0) close(fd);
+        if (!done && fd >= 0) unlink(name);
+    }
+    tamis__table_free(&a, head, bytes);
+    tamis__path_free(name, size);
+    errno = why;
+    return status;
+}
+
+/* ---- reading */
+
+/* Are numbers ascending and within the table, and is every piece there and whole? */
+static bool pieces_are_whole(const uint8_t *bytes, uint64_t length, uint64_t table_bytes,
+                             uint64_t count) {
+    uint64_t at = head_bytes(count), next = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        const uint8_t *entry = bytes + AT_ENTRIES + ENTRY * i;
+        const uint64_t piece = tamis__load64(entry);
+        if (piece < next || piece >= tamis__native_pieces(table_bytes)) return false;
+        const uint64_t size = tamis__native_piece_bytes(table_bytes, piece);
+        if (size > length - at) return false;
+        if (tamis__xxh3(bytes + at, (size_t)size, 0) != tamis__load64(entry + 8)) return false;
+        at += size;
+        next = piece + 1;
+    }
+    return at == length;
+}
+
+/* Can every byte of it be believed?  Nothing in it is trusted before. */
+static bool journal_is_whole(const uint8_t *bytes, uint64_t length) {
+    if (length < head_bytes(0) || memcmp(bytes, magic, sizeof magic) != 0) return false;
+    if (tamis__load32(bytes + 8) != VERSION || tamis__load32(bytes + 12) != 0) return false;
+    const uint64_t count = tamis__load64(bytes + AT_COUNT);
+    if (count > (length - head_bytes(0)) / ENTRY) return false;
+    const uint64_t head = head_bytes(count);
+    if (tamis__xxh3(bytes, (size_t)(head - 8), 0) != tamis__load64(bytes + head - 8)) return false;
+    uint64_t table_bytes;
+    return tamis__native_frame(bytes + AT_HEADER, tamis__load64(bytes + AT_FILE_BYTES),
+                               &table_bytes) == TAMIS_OK &&
+           pieces_are_whole(bytes, length, table_bytes, count);
+}
+
+/* Is the file the one that was to be changed: as it was, in between, or done?  A header that is
+ * right but is neither of the two is another file's. */
+static bool belongs(const struct tamis__journal *j, int descriptor, uint64_t file_bytes) {
+    uint8_t now[TAMIS__HEADER_BYTES];
+    uint64_t table_bytes;
+    if (tamis__load64(j->bytes + AT_FILE_BYTES) != file_bytes) return false;
+    if (!tamis__pread_all(descriptor, now, sizeof now, 0)) return false;
+    if (tamis__native_frame(now, file_bytes, &table_bytes) != TAMIS_OK) return true;
+    return tamis__native_header_sum(now) == tamis__load64(j->bytes + AT_SUM_BEFORE) ||
+           memcmp(now, j->bytes + AT_HEADER, sizeof now) == 0;
+}
+
+/* In a directory where everybody may make files, a stranger's journal is not to be believed. */
+static bool is_trusted(const struct stat *journal, const struct stat *file) {
+    return journal->st_uid == file->st_uid || journal->st_uid == 0 || journal->st_uid == geteuid();
+}
+
+/* Opens what is there under the name, and maps it if it could be the file's journal. */
+static void map_journal(const char *name, int descriptor, struct tamis__journal *j) {
+    struct stat st, file;
+    j->descriptor = tamis__open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (j->descriptor < 0 || fstat(j->descriptor, &st) != 0 || fstat(descriptor, &file) != 0)
+        return;
+    if (!S_ISREG(st.st_mode) || st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX / 2) return;
+    if (!is_trusted(&st, &file)) return;
+    void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, j->descriptor, 0);
+    if (at == MAP_FAILED) return;
+    j->bytes = at;
+    j->length = (uint64_t)st.st_size;
+}
+
+static void drop_bytes(struct tamis__journal *j) {
+    if (j->bytes != NULL) munmap((void *)(uintptr_t)j->bytes, (size_t)j->length);
+    j->bytes = NULL;
+}
+
+void tamis__journal_open(const char *path, int descriptor, uint64_t file_bytes,
+                         struct tamis__journal *j) {
+    size_t size;
+    *j = (struct tamis__journal){.descriptor = -1};
+    char *name = journal_path(path, &size);
+    if (name == NULL) return;
+    map_journal(name, descriptor, j);
+    tamis__path_free(name, size);
+    if (j->bytes == NULL) return;
+    if (!journal_is_whole(j->bytes, j->length) || !belongs(j, descriptor, file_bytes)) {
+        drop_bytes(j);
+    }
+}
+
+void tamis__journal_close(struct tamis__journal *j) {
+    drop_bytes(j);
+    if (j->descriptor >= 0) close(j->descriptor);
+    j->descriptor = -1;
+}
+
+/* ---- carrying out: in memory or on disk */
+
+struct place {
+    uint8_t *memory; /* NULL: */
+    int descriptor;
+    uint64_t written;
+};
+
+static bool put(struct place *to, const uint8_t *bytes, uint64_t length, uint64_t at) {
+    to->written += length;
+    if (to->memory == NULL) return tamis__pwrite_all(to->descriptor, bytes, length, at);
+    memcpy(to->memory + at, bytes, (size_t)length);
+    return true;
+}
+
+static bool carry_out(const struct tamis__journal *j, struct place *to) {
+    const uint8_t *header = j->bytes + AT_HEADER;
+    const uint64_t count = tamis__load64(j->bytes + AT_COUNT);
+    const uint64_t table_bytes = tamis__native_table_bytes(header);
+    uint64_t from = head_bytes(count);
+    bool done = true;
+    for (uint64_t i = 0; i < count && done; i++) {
+        const uint8_t *entry = j->bytes + AT_ENTRIES + ENTRY * i;
+        const uint64_t piece = tamis__load64(entry);
+        const uint64_t bytes = tamis__native_piece_bytes(table_bytes, piece);
+        done = put(to, j->bytes + from, bytes, TAMIS__HEADER_BYTES + (piece << TAMIS__PIECE_LG)) &&
+               put(to, entry + 8, 8, TAMIS__HEADER_BYTES + table_bytes + 8 * piece);
+        from += bytes;
+    }
+    return done && put(to, header, TAMIS__HEADER_BYTES, 0);
+}
+
+void tamis__journal_replay(const struct tamis__journal *j, uint8_t *file) {
+    struct place memory = {file, -1, 0};
+    (void)carry_out(j, &memory);
+}
+
+tamis_status tamis__journal_finish(const char *path, int descriptor, uint64_t *written) {
+    struct tamis__journal j;
+    struct stat st;
+    struct place disk = {NULL, descriptor, 0};
+    if (fstat(descriptor, &st) != 0) return TAMIS_E_IO;
+    tamis__journal_open(path, descriptor, (uint64_t)st.st_size, &j);
+    const bool there = j.descriptor >= 0;
+    tamis_status status = TAMIS_OK;
+    if (j.bytes != NULL && (!carry_out(&j, &disk) || fsync(descriptor) != 0)) status = TAMIS_E_IO;
+    const int why = errno;
+    tamis__journal_close(&j);
+    if (status == TAMIS_OK && there) tamis__journal_remove(path);
+    if (status == TAMIS_OK && written != NULL) *written += disk.written;
+    errno = why;
+    return status;
+}
+
+void tamis__journal_remove(const char *path) {
+    size_t size;
+    char *name = journal_path(path, &size);
+    if (name == NULL) return;
+    unlink(name);
+    tamis__path_free(name, size);
+}
