@@ -202,19 +202,19 @@ void target_check(const char *path, bool force, const struct words *inputs) {
     directory_check(path);
 }
 
+static bool to_output(void *context, const void *bytes, size_t length) {
+    struct output *output = (struct output *)context;
+    output_bytes(output, bytes, length);
+    return output->error == 0;
+}
+
 static void save_to_stdout(const tamis_filter *filter) {
-    const uint64_t size = tamis_encoded_size(filter);
-    if (size > SIZE_MAX) die("the filter is too large for standard output: give -o FILE");
-    void *bytes = need((size_t)size);
-    size_t length = 0;
-    const tamis_status status = tamis_encode(filter, bytes, (size_t)size, &length);
-    if (status != TAMIS_OK) die("cannot write the filter: %s", tamis_status_text(status));
     struct output output;
     output_open(&output, STDOUT_FILENO);
-    output_bytes(&output, bytes, length);
+    const tamis_status status = tamis_encode_to(filter, to_output, &output);
     output_close(&output, "standard output");
-    free(bytes);
     if (output.error != 0) exit(EXIT_ERROR);
+    if (status != TAMIS_OK) die("cannot write the filter: %s", tamis_status_text(status));
 }
 
 /* Through a symbolic link: what it points to is replaced. */

@@ -524,6 +524,13 @@ TAMIS_API uint64_t tamis_encoded_size(const tamis_filter *filter);
 TAMIS_API tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capacity,
                                     size_t *length);
 
+/* Hands what tamis_encode would write to `write`, from the first byte to the last, at most 1 MiB at
+ * a time and without a copy of the table (of a growing or foreign filter, with one).  `write`
+ * returns false to stop: E_IO. */
+typedef bool tamis_writer(void *context, const void *bytes, size_t length);
+TAMIS_API tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer *write,
+                                       void *context);
+
 /* Reads a filter from bytes.  decode copies them; view borrows them, read-only: they must
  * stay and not change until tamis_free, and be aligned to 8 bytes (E_ARGUMENT).
  *

@@ -44,7 +44,7 @@ void tamis__order_close(struct tamis__order *order);
 
 /* ---- containers.c: files that hold several filters */
 
-/* tamis.c: a copy of the options that has all fields; E_ARGUMENT. */
+/* files.c: a copy of the options that has all fields; E_ARGUMENT. */
 tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_open_options *copy);
 
 /* The names of those that no codec has: "leveldb-table", ...; NULL at the end. */

@@ -2,7 +2,7 @@
  *
  * A codec turns a block of bytes into a filter whose table lies inside that block, and back.
  * It does not copy: tamis_decode, tamis_view and tamis_open differ only in where the block came
- * from (tamis.c gives it to the filter afterwards).  A few formats must make a table (packed,
+ * from (files.c gives it to the filter afterwards).  A few formats must make a table (packed,
  * compressed); then the filter owns it, and the block is not needed any more.
  *
  * A codec of another system's format parses its header into an `image` and leaves the rest to

@@ -1,72 +1,97 @@
 # killed at any moment: the file is the old one or the new one, whole; the next run cleans up
+# tests: slow full
+kills=${CRASHES:-8}
+[ $full = no ] || kills=${CRASHES:-220}
+
 seq 200000 | sed 's/$/ a key that is somewhat longer/' >keys
 seq 300001 300100 >few
-build old.tamis -k growing few
-"$TAMIS" add -q old.tamis keys && mv old.tamis added.tamis && build old.tamis -k growing few
-build base.tamis -k counting -n 300000 keys
-cp base.tamis want.tamis; "$TAMIS" remove -q want.tamis <(head -5000 keys)
+head -5000 keys >some
 
-"$TAMIS" uniq -q --save seen.tamis few >/dev/null && cp seen.tamis seen2.tamis && "$TAMIS" uniq -q --save seen2.tamis keys >/dev/null
-for x in few keys; do build m-$x.tamis -k block -n 300000 $x; done
-"$TAMIS" merge -q -o merged.tamis m-few.tamis m-keys.tamis
+# What a command makes of which file; each is run in a directory of its own as
+#     tamis ... f.tamis
+# on a copy of NAME.old, and left alone makes NAME.new.
+declare -A run=(
+    [build]='build -q -f -o f.tamis ../keys'
+    [build-spill]='build -q -f --memory 1Mi -o f.tamis ../keys'
+    [add]='add -q f.tamis ../keys'
+    [remove]='remove -q f.tamis ../some'
+    [uniq]='uniq -q --save f.tamis ../keys'
+    [merge]='merge -q -f -o f.tamis ../few.tamis ../keys.tamis'
+    [convert]='convert -q -f --to tamis -o f.tamis ../keys.tamis'
+    [add-in-place]='add -q f.tamis ../few'
+    [remove-in-place]='remove -q f.tamis ../few'
+)
 
-whole() { # NAME FILE OLD NEW: the file is one of the two
-    if cmp -s "$2" "$3" || cmp -s "$2" "$4"; then verdict "$1" ''; else verdict "$1" "neither the old nor the new file"; fi
-}
-later() { # a delay of 0 to 120 ms
-    printf '0.%03d' $((RANDOM % 120))
-}
-for i in $(seq "${CRASHES:-20}"); do
-    for signal in KILL TERM; do
-        cp old.tamis f.tamis
-        "$TAMIS" add -q f.tamis keys & pid=$!
-        sleep "$(later)"; kill -$signal $pid 2>/dev/null; wait $pid 2>/dev/null
-        whole "add, killed by $signal ($i)" f.tamis old.tamis added.tamis
+build few.tamis -k block -n 300000 few
+build keys.tamis -k block -n 300000 keys
+build build.old few
+cp build.old build-spill.old
+build add.old -k growing few
+build remove.old -k counting -n 300000 keys
+"$TAMIS" uniq -q --save uniq.old few >/dev/null
+cp few.tamis merge.old; cp few.tamis convert.old
+build add-in-place.old -k block -n 14M some
+build remove-in-place.old -k counting -n 12M few some
 
-        cp base.tamis g.tamis
-        "$TAMIS" remove -q g.tamis <(head -5000 keys) & pid=$!
-        sleep "$(later)"; kill -$signal $pid 2>/dev/null; wait $pid 2>/dev/null
-        whole "remove, killed by $signal ($i)" g.tamis base.tamis want.tamis
-
-        cp seen.tamis u.tamis
-        "$TAMIS" uniq -q --save u.tamis keys >/dev/null & pid=$!
-        sleep "$(later)"; kill -$signal $pid 2>/dev/null; wait $pid 2>/dev/null
-        whole "uniq, killed by $signal ($i)" u.tamis seen.tamis seen2.tamis
-
-        cp m-few.tamis j.tamis
-        "$TAMIS" merge -q -f -o j.tamis m-few.tamis m-keys.tamis & pid=$!
-        sleep "$(later)"; kill -$signal $pid 2>/dev/null; wait $pid 2>/dev/null
-        whole "merge, killed by $signal ($i)" j.tamis m-few.tamis merged.tamis
-
-        build h.tamis few
-        "$TAMIS" build -q -f -o h.tamis keys & pid=$!
-        sleep "$(later)"; kill -$signal $pid 2>/dev/null; wait $pid 2>/dev/null
-        check "build, killed by $signal: whole ($i)" err='*' -- "$TAMIS" verify h.tamis /dev/null
-        if [ $signal = TERM ]; then
-            truth "no temporary after $signal ($i)" test -z "$(ls ./*.part 2>/dev/null)"
-        else
-            rm -f ./*.part
-        fi
-    done
-    "$TAMIS" add -q f.tamis few; "$TAMIS" add -q g.tamis few; build h.tamis few
-done 2>/dev/null
-rm -f -- *.part
-"$TAMIS" add -q f.tamis few
-truth 'no temporary is left' test -z "$(ls ./*.part 2>/dev/null)"
+mkdir here && cd here || exit 2
+names=$(printf '%s\n' "${!run[@]}" | sort)
+for name in $names; do
+    read -ra command <<<"${run[$name]}"
+    cp "../$name.old" f.tamis
+    begun=$(date +%s%N)
+    "$TAMIS" "${command[@]}" >/dev/null
+    micros=$((($(date +%s%N) - begun) / 1000))
+    mv f.tamis "../$name.new"
+    differ "$name changes the file" "../$name.old" "../$name.new"
+    for ((i = 1; i <= kills; i++)); do
+        for signal in TERM KILL; do
+            rm -f ./*
+            cp "../$name.old" f.tamis
+            # Moments from before the start to a little after the end.
+            delay=$((RANDOM * 32768 + RANDOM)) delay=$((delay % (micros * 5 / 4) + 200))
+            timeout -s $signal "$(printf '%d.%06d' $((delay / 1000000)) $((delay % 1000000)))" \
+                "$TAMIS" "${command[@]}" >/dev/null 2>&1
+            # As everybody who opens it sees it: an interrupted change in place is made up for.
+            "$TAMIS" convert -q -f --to tamis -o ../seen f.tamis 2>../told
+            if cmp -s ../seen "../$name.old" || cmp -s ../seen "../$name.new"; then
+                verdict "$name, killed by $signal" ''
+            else
+                verdict "$name, killed by $signal" "neither the old nor the new file: $(cat ../told)"
+            fi
+            if [ $signal = TERM ]; then
+                only "$name, killed by $signal: nothing beside the file" f.tamis
+            fi
+        done
+        # What a kill has left (there is something after KILL) is gone after the next run.
+        "$TAMIS" "${command[@]}" >/dev/null
+        only "$name: the next run cleans up" f.tamis
+        rm -f ./*
+    done 2>/dev/null # the shell tells of every process that was killed
+done
+cd ..
 
 # a temporary that a crash has left is used and removed
-cp added.tamis f.tamis.part
+cp add.new f.tamis; cp add.old f.tamis.part
 "$TAMIS" add -q f.tamis few
 truth 'an old temporary is gone' test ! -e f.tamis.part
 check 'and the filter is right' out='100\n' -- "$TAMIS" query -c f.tamis few
 
+# a file that is not there yet: none or a whole one
+for ((i = 1; i <= kills; i++)); do
+    rm -f n.tamis
+    timeout -s KILL "0.0$((RANDOM % 70 + 10))" "$TAMIS" build -q -o n.tamis keys >/dev/null 2>&1
+    if [ -e n.tamis ]; then same 'build, killed: a new file is whole' n.tamis build.new; fi
+done 2>/dev/null
+build n.tamis keys
+truth 'build: no temporary is left' test ! -e n.tamis.part
+
 # SIGINT leaves the old file, no temporary, and tells the shell
 mkfifo pipe
-cp old.tamis f.tamis
+cp add.old f.tamis
 # (a background process of a script ignores SIGINT unless it is told otherwise)
 env --default-signal=INT "$TAMIS" add -q f.tamis <pipe & pid=$!
 exec 3>pipe; echo more >&3; sleep 0.2; kill -INT $pid; exec 3>&-
 wait $pid 2>/dev/null; rc=$?
 verdict 'SIGINT ends it' "$([ $rc -eq 130 ] || echo "exit code $rc")"
-same 'SIGINT: the old file' f.tamis old.tamis
+same 'SIGINT: the old file' f.tamis add.old
 truth 'SIGINT: no temporary' test ! -e f.tamis.part
