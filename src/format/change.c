@@ -298,5 +298,6 @@ tamis_status tamis__change_commit(tamis_filter *f, uint64_t *written, bool *whol
     const int why = errno;
     if (status != TAMIS_OK) tamis__unlock(c->descriptor, TAMIS__LOCK_READERS);
     errno = why;
-    return status;
+    *whole = status == TAMIS_E_UNSUPPORTED; /* no journal can be made there */
+    return *whole ? TAMIS_OK : status;
 }

@@ -88,7 +88,7 @@ tamis_status tamis__journal_write(const char *path, const struct tamis__change_s
         const int fd = create_journal(name, path);
         const bool done = fd >= 0 && write_journal(fd, head, set) && tamis__sync_directory(path);
         why = errno;
-        if (!done) status = TAMIS_E_IO;
+        if (!done) status = fd >= 0 ? TAMIS_E_IO : TAMIS_E_UNSUPPORTED;
         if (fd >= 0) close(fd);
         if (!done && fd >= 0) unlink(name);
     }

@@ -38,7 +38,8 @@ struct tamis__change_set {
     uint64_t count;
 };
 
-/* Writes it down beside `path`, synced.  On failure there is no journal. */
+/* Writes it down beside `path`, synced.  On failure there is no journal; E_UNSUPPORTED if it could
+ * not even be made (its name is too long, or a directory's). */
 tamis_status tamis__journal_write(const char *path, const struct tamis__change_set *set);
 
 /* A journal that waits to be carried out; `bytes` is NULL if there is none. */

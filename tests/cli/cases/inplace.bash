@@ -74,6 +74,15 @@ check 'a damaged piece, anew: 2' rc=2 err='checksum does not match' -- "$TAMIS" 
 same 'a damaged piece, anew: as it was' d.tamis damaged
 rm -f d.tamis damaged ./*.journal
 
+# where no journal can be made the file is written anew
+mkdir f.tamis.journal; cp before.tamis f.tamis
+check 'a directory in the place of the journal' err='added 10 keys.*expected rate' -- "$TAMIS" add f.tamis ten
+rmdir f.tamis.journal
+long=$(printf 'x%.0s' $(seq 250)); cp before.tamis "$long"
+check 'a name that is too long for a journal' err='added 10 keys.*expected rate' -- "$TAMIS" add "$long" ten
+same 'the same bytes' f.tamis "$long"
+rm "$long"
+
 # no room for the journal, no right to write
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=24m tmpfs small 2>/dev/null; then
     build small/f.tamis -k block -n 14M old
