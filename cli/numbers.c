@@ -156,12 +156,23 @@ static void three_digits(double number, char *text, size_t size) {
     if (text[length - 1] == '.') text[--length] = '\0';
 }
 
+/* 3.35e-7, 1e-6: three digits at most, and no more than are needed. */
+static void small_rate(double rate, char *text, size_t size) {
+    int exponent = (int)floor(log10(rate));
+    double digits = rate * pow(10, -exponent);
+    if (digits >= 9.995) {
+        digits /= 10;
+        exponent++;
+    }
+    snprintf(text, size, "%.3ge%d", digits, exponent);
+}
+
 struct text text_rate(double rate) {
     struct text text;
     if (!(rate > 0)) {
         snprintf(text.at, sizeof text.at, "0");
     } else if (rate < 9.995e-5) {
-        snprintf(text.at, sizeof text.at, "%.2e", rate);
+        small_rate(rate, text.at, sizeof text.at);
     } else {
         three_digits(rate * 100, text.at, sizeof text.at - 3);
         strcat(text.at, " %");
