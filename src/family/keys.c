@@ -12,9 +12,9 @@
  * a few shards fill up as the pieces are given back: so the peak is little more than 8 bytes a
  * hash.
  *
- * Past the memory limit the pieces are flushed: a run of the temporary file holds the hashes
- * of one flush, grouped by their top 10 bits, and the run's starts are kept in memory.  A
- * shard then reads its part of every run. */
+ * Past the memory limit the pieces are flushed, and filled again: a run of the temporary file
+ * holds the hashes of one flush, grouped by their top 10 bits, and the run's starts are kept in
+ * memory.  A shard then reads its part of every run. */
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "family/keys.h"
 
@@ -52,7 +52,10 @@ struct tamis__keys {
     uint64_t count;
     struct piece *pieces, *last;
     uint64_t held_bytes, held_limit; /* of the pieces; flush at the limit; 0: never */
-    const uint64_t *borrowed;        /* or the caller's array, not mixed */
+    struct piece *spare;             /* emptied by a flush, for the next: new memory is cleared */
+    uint64_t *run_buffer;            /* so is that in which a run is grouped */
+    uint64_t run_buffer_bytes;
+    const uint64_t *borrowed; /* or the caller's array, not mixed */
 
     char *temporary;
     int file; /* -1: nothing spilled */
@@ -108,18 +111,35 @@ tamis_status tamis__keys_borrow(const tamis_allocator *a, const uint64_t *hashes
     return TAMIS_OK;
 }
 
-/* Takes the first piece off the list and frees it. */
+/* Takes the first piece off the list, and frees it or keeps it for later. */
 static void drop_piece(struct tamis__keys *k) {
     struct piece *p = k->pieces;
     k->pieces = p->next;
     if (k->pieces == NULL) k->last = NULL;
     k->held_bytes -= p->bytes;
-    tamis__table_free(&k->allocator, p, p->bytes);
+    if (k->held_limit != 0 && !k->sealed) {
+        p->next = k->spare;
+        k->spare = p;
+    } else {
+        tamis__table_free(&k->allocator, p, p->bytes);
+    }
+}
+
+/* What was kept for the next run. */
+static void drop_spares(struct tamis__keys *k) {
+    while (k->spare != NULL) {
+        struct piece *p = k->spare;
+        k->spare = p->next;
+        tamis__table_free(&k->allocator, p, p->bytes);
+    }
+    tamis__table_free(&k->allocator, k->run_buffer, k->run_buffer_bytes);
+    k->run_buffer = NULL;
 }
 
 void tamis__keys_free(struct tamis__keys *k) {
     if (k == NULL) return;
     while (k->pieces != NULL) drop_piece(k);
+    drop_spares(k);
     while (k->runs != NULL) {
         struct run *next = k->runs->next;
         tamis__release(&k->allocator, k->runs, sizeof *k->runs);
@@ -270,7 +290,16 @@ static bool read_all(int fd, uint8_t *bytes, size_t size, uint64_t at) {
     return true;
 }
 
-/* Writes all pieces to the file as one run, and frees them. */
+/* Memory for a run of so many bytes, kept from the last one if that was as large. */
+static uint64_t *run_buffer(struct tamis__keys *k, uint64_t bytes) {
+    if (k->run_buffer != NULL && k->run_buffer_bytes >= bytes) return k->run_buffer;
+    tamis__table_free(&k->allocator, k->run_buffer, k->run_buffer_bytes);
+    k->run_buffer_bytes = bytes;
+    k->run_buffer = tamis__table_alloc(&k->allocator, bytes);
+    return k->run_buffer;
+}
+
+/* Writes all pieces to the file as one run, and empties them. */
 static tamis_status flush(struct tamis__keys *k) {
     if (k->file < 0 && (k->file = nameless_file(k->temporary)) < 0) return TAMIS_E_IO;
     struct run *run = tamis__alloc(&k->allocator, sizeof *run);
@@ -278,14 +307,14 @@ static tamis_status flush(struct tamis__keys *k) {
     run->next = NULL;
     const uint64_t count = k->count - k->file_hashes, bytes = count * 8;
 
-    uint64_t *grouped = tamis__table_alloc(&k->allocator, bytes);
+    uint64_t *grouped = run_buffer(k, bytes);
     tamis_status status = grouped == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
     if (status == TAMIS_OK) status = group_all(k, RUN_LG, 0, 1, run->start, grouped);
     if (status == TAMIS_OK &&
         !write_all(k->file, (const uint8_t *)grouped, (size_t)bytes, k->file_hashes * 8)) {
         status = TAMIS_E_IO;
     }
-    tamis__table_free(&k->allocator, grouped, bytes);
+    if (k->sealed) drop_spares(k); /* it was the last run */
     if (status != TAMIS_OK) {
         tamis__release(&k->allocator, run, sizeof *run);
         return status;
@@ -310,10 +339,14 @@ static tamis_status add_piece(struct tamis__keys *k) {
     }
     size_t bytes = k->last == NULL ? PIECE_FIRST : 2 * k->last->bytes;
     if (bytes > PIECE_MOST) bytes = PIECE_MOST;
-    struct piece *p = tamis__table_alloc(&k->allocator, bytes);
-    if (p == NULL) return TAMIS_E_NOMEM;
-    p->bytes = bytes;
-    p->room = (bytes - sizeof *p) / 8;
+    struct piece *p = k->spare;
+    if (p != NULL) {
+        k->spare = p->next;
+        bytes = p->bytes;
+    } else if ((p = tamis__table_alloc(&k->allocator, bytes)) == NULL) {
+        return TAMIS_E_NOMEM;
+    }
+    *p = (struct piece){.bytes = bytes, .room = (bytes - sizeof *p) / 8};
     if (k->last == NULL) {
         k->pieces = p;
     } else {
