@@ -34,6 +34,7 @@ static void on_signal(int number) {
 void interrupt_start(void) {
     struct sigaction action, old;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit of the shell is an error like any other */
     for (size_t i = 0; i < SIGNALS; i++) {
         action.sa_handler = on_signal;
         sigemptyset(&action.sa_mask);

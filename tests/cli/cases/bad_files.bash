@@ -76,3 +76,38 @@ if mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
     truth 'no space: no filter' test ! -e big.tamis
     umount small
 fi
+
+# standard streams that are closed: never a file of ours in their place
+cd .. && mkdir streams && cd streams || exit 2
+seq 100 >k; build k.tamis k; cp k k.before; cp k.tamis f.before
+check 'query >&-' rc=2 err='cannot write to standard output: Bad file descriptor' -- bash -c '"$TAMIS" query k.tamis k >&-'
+check 'uniq >&-' rc=2 err='cannot write to standard output: Bad file descriptor' -- bash -c '"$TAMIS" uniq --save s.tamis k >&-'
+truth 'then nothing is saved' test ! -e s.tamis
+check 'info >&-' rc=2 err='cannot write to standard output' -- bash -c '"$TAMIS" info k.tamis >&-'
+check 'all closed' out='' err='' -- bash -c '"$TAMIS" build -o all.tamis k <&- >&- 2>&-'
+same 'all closed: the same filter' all.tamis k.tamis
+same 'the input is as it was' k k.before
+same 'the filter is as it was' k.tamis f.before
+
+# limits of the shell
+check 'a file over the limit: 2' rc=2 err='cannot write .*: File too large' -- bash -c 'ulimit -f 10; "$TAMIS" build -q -k block -n 1M -o l.tamis k'
+truth 'a file over the limit: nothing is left' test -z "$(ls l.tamis* 2>/dev/null)"
+build b.tamis -k block -n 14M k; cp b.tamis b.before
+check 'a journal over the limit: 2' rc=2 err='cannot write .*: File too large' -- bash -c 'ulimit -f 10; seq 1000 1009 | "$TAMIS" add -q b.tamis'
+same 'a journal over the limit: as it was' b.tamis b.before
+truth 'a journal over the limit: nothing is left' test ! -e b.tamis.journal
+
+# names
+long=$(printf 'x%.0s' $(seq 252))
+check 'a name with no room for .part: 2' rc=2 err='File name too long' -- "$TAMIS" build -o "$long" k
+ln -s nowhere dangling; ln -s loop loop
+check 'a link to nothing is something' rc=2 err='exists already' -- "$TAMIS" build -o dangling k
+check 'a link to itself: 2' rc=2 err='Too many levels of symbolic links' -- "$TAMIS" query loop k
+odd=$'quo"te\nback\\slash\001'
+cp k.tamis "$odd.tamis"
+check 'an odd name in JSON' out='*' -- "$TAMIS" info --json "$odd.tamis"
+json 'an odd name in JSON is JSON' "$work/out"
+cp k.tamis $'bad\xff\xfe.tamis'
+check 'a name that is not UTF-8, in JSON' out='*' -- "$TAMIS" info --json $'bad\xff\xfe.tamis'
+json 'a name that is not UTF-8 is still JSON' "$work/out"
+cd ..
