@@ -131,7 +131,7 @@ static void info_text(const char *path, const tamis_facts *f) {
         row("keys", "%s distinct", distinct.at);
     }
     print_room(f);
-    row("size", "%s, %.2f bits/key", text_bytes(f->encoded_bytes).at, f->bits_per_key);
+    row("size", "%s, %s bits/key", text_bytes(f->encoded_bytes).at, text_bits(f->bits_per_key).at);
     print_probes(f);
     row("fill", "%.1f %%", 100 * f->fill);
     print_rate(f);

@@ -224,8 +224,7 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
 
 static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
     const double wrong = (double)u->fresh * facts->rate_target;
-    say("uniq: %s records, %s new, %s seen before; %s%.2g new ones expected to be dropped (rate "
-        "%s); %s",
+    say("uniq: %s records, %s new, %s seen before; expect %s%.2g wrongly dropped (rate %s); %s",
         text_count(u->records).at, text_count(u->fresh).at, text_count(u->records - u->fresh).at,
         wrong > 0 ? "at most " : "", wrong, text_rate(facts->rate_target).at,
         text_bytes(facts->table_bytes).at);

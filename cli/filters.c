@@ -313,9 +313,10 @@ void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
         snprintf(distinct, sizeof distinct, " (%s distinct)",
                  text_estimate(facts->distinct, facts->distinct_error).at);
     }
-    say("%s: %s, %s %s%s, %s, %.2f bits/key, expected rate %s", name, tamis_kind_name(facts->kind),
+    say("%s: %s, %s %s%s, %s, %s bits/key, expected rate %s", name, tamis_kind_name(facts->kind),
         text_count(keys).at, keys == 1 ? "key" : "keys", distinct,
-        text_bytes(facts->encoded_bytes).at, facts->bits_per_key, text_rate(facts->rate_now).at);
+        text_bytes(facts->encoded_bytes).at, text_bits(facts->bits_per_key).at,
+        text_rate(facts->rate_now).at);
 }
 
 int filter_capacity(const char *path, const tamis_facts *facts) {

@@ -156,6 +156,13 @@ static void three_digits(double number, char *text, size_t size) {
     if (text[length - 1] == '.') text[--length] = '\0';
 }
 
+struct text text_bits(double bits) {
+    struct text text;
+    if (bits >= 1000) return text_count((uint64_t)(bits + 0.5));
+    snprintf(text.at, sizeof text.at, "%.2f", bits);
+    return text;
+}
+
 /* 3.35e-7, 1e-6: three digits at most, and no more than are needed. */
 static void small_rate(double rate, char *text, size_t size) {
     int exponent = (int)floor(log10(rate));
