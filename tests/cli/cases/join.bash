@@ -37,3 +37,11 @@ truth 'grep finds the same members' bash -c "grep -F -x -c -f <(head -1000 A) B 
 joined 'one thread' 0.01 -j 1
 joined 'spilled' 0.001 --memory 1Mi
 for kind in bloom block ribbon cuckoo growing; do joined "$kind" 0.001 -k $kind; done
+
+# --memory holds: a build within a limit of the system's that it does not survive without
+limited() { bash -c "ulimit -d 180000; $1"; }
+if [ $full = yes ] && limited '"$TAMIS" --version' >/dev/null 2>&1; then
+    check '--memory: within the limit' -- limited 'seq 20000000 | "$TAMIS" build -q -j 2 --memory 128Mi -o big.tamis'
+    check 'without: out of memory' rc=2 err='out of memory' -- limited 'seq 20000000 | "$TAMIS" build -q -j 2 -o none.tamis'
+    check '--memory: all members' out='1000000\n' -- bash -c 'shuf -i 1-20000000 -n 1000000 | "$TAMIS" query -c big.tamis'
+fi
