@@ -555,7 +555,9 @@ TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, 
 /* Opens a file.  With `map` the file is mapped and shared with other processes, read-only,
  * in time that does not depend on its size; checksums of the table are then not compared
  * (call tamis_verify), and the file must not be truncated while it is mapped (replacing it
- * by rename, as tamis_save does, is fine).  After E_IO errno tells why. */
+ * by rename, as tamis_save does, is fine).  A mapped .tamis file keeps a descriptor open, whose
+ * lock keeps tamis_commit of others from changing it in place.  A change that a crash has
+ * interrupted is made up for in memory.  After E_IO errno tells why. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 
