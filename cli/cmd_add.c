@@ -64,6 +64,13 @@ static bool add_bytes(void *context, struct block *block, uint64_t before) {
 
 static _Noreturn void add_failed(const struct request *r, const struct add *a,
                                  const tamis_facts *facts) {
+    /* A key that comes again and again fills its few places long before the table is full. */
+    if (a->status == TAMIS_E_FULL && facts->adds + a->added < facts->capacity / 10 * 9) {
+        die("'%s' has no place for yet another copy of a key that comes too often: of the keys "
+            "given "
+            "%s would fit, and it was left as it was; drop the repeats first, with 'tamis uniq'",
+            r->file, text_count(a->added).at);
+    }
     if (a->status == TAMIS_E_FULL) {
         die("'%s' is full: of the keys given %s would still fit, and it was left as it was; build "
             "one for more than %s keys",

@@ -34,6 +34,12 @@ build c.tamis -k cuckoo -n 1000 keys
 cp c.tamis before
 check 'cuckoo is full: 2' rc=2 err="'c.tamis' is full" -- "$TAMIS" add c.tamis more
 same 'and as it was' c.tamis before
+build c.tamis -k cuckoo -n 1000000 keys
+cp c.tamis before
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat keys more; done >often
+check 'cuckoo: the same keys again and again: 2' rc=2 err="'c.tamis' has no place for yet another copy .* drop the repeats first" -- "$TAMIS" add c.tamis often
+same 'and it is as it was' c.tamis before
+check 'without the repeats' err='added 2,000 keys' -- bash -c '"$TAMIS" uniq -q often | "$TAMIS" add c.tamis'
 
 # remove
 for kind in counting cuckoo; do
