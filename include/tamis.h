@@ -314,6 +314,12 @@ TAMIS_API size_t tamis_contains_batch(const tamis_filter *filter, const void *co
 TAMIS_API size_t tamis_contains_hash_batch(const tamis_filter *filter, const uint64_t *hashes,
                                            size_t count, bool *answers);
 
+/* How often the key may be in the set: never less than it was added (and not removed since),
+ * more where other keys look like it.  Only cuckoo and counting count, up to the number from
+ * which a key is kept for good (see tamis_add); other kinds answer 0 or 1. */
+TAMIS_API unsigned tamis_count(const tamis_filter *filter, const void *key, size_t length);
+TAMIS_API unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash);
+
 /* Makes `into` the union or the intersection of itself and `from`.  Both must be
  * alike: same kind, size, hash and seed (E_UNLIKE).  The union holds just the keys
  * of both.  The intersection holds every key that is in both, and its rate may be
@@ -336,6 +342,10 @@ TAMIS_API uint64_t tamis_hash(const tamis_filter *filter, const void *key, size_
 TAMIS_API void tamis_hash_batch(const tamis_filter *filter, const void *const *keys,
                                 const size_t *lengths, size_t count, uint64_t *hashes);
 TAMIS_API uint64_t tamis_hash_integer(uint64_t value);
+
+/* What tamis_hash gives for a filter with this secret (TAMIS_SECRET_BYTES bytes): for one who
+ * hashes for many filters, or before there is one. */
+TAMIS_API uint64_t tamis_hash_secret(const uint8_t *secret, const void *key, size_t length);
 
 /* Composite keys: a record of several fields as one key.  Each field is hashed with
  * its type and length, so ("ab","c") and ("a","bc") differ, and so do 1 and "1".

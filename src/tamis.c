@@ -479,11 +479,34 @@ void tamis_hash_batch(const tamis_filter *filter, const void *const *keys, const
 
 uint64_t tamis_hash_integer(uint64_t value) { return tamis__mix64(value); }
 
+uint64_t tamis_hash_secret(const uint8_t *secret, const void *key, size_t length) {
+    assert(secret != NULL && (key != NULL || length == 0));
+    const uint64_t words[2] = {tamis__load64(secret), tamis__load64(secret + 8)};
+    return tamis__siphash24(key, length, words);
+}
+
 tamis_status tamis_composer_create(const tamis_filter *filter, tamis_composer **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     return tamis__composer_create(&filter->hashing, &filter->allocator, out);
+}
+
+/* ------------------------------------------------------------------- counting */
+
+static unsigned count_one(const tamis_filter *f, struct tamis__hash h) {
+    return f->family->count == NULL ? f->ops->contains(f, h) : f->family->count(f, h);
+}
+
+unsigned tamis_count(const tamis_filter *filter, const void *key, size_t length) {
+    assert(filter != NULL && (key != NULL || length == 0));
+    if (!takes_bytes(filter) || !tamis__hashing_takes(&filter->hashing, length)) return 1;
+    return count_one(filter, tamis__hash_key(&filter->hashing, key, length));
+}
+
+unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash) {
+    assert(filter != NULL);
+    return takes_hashes(filter) ? count_one(filter, (struct tamis__hash){hash, 0}) : 1;
 }
 
 /* -------------------------------------------------------------------- merging */

@@ -64,6 +64,17 @@ TAMIS_TEMPLATE bool counting_up(tamis_filter *f, struct tamis__probe p) {
     return fresh;
 }
 
+/* The least of its counters. */
+static unsigned counting_count(const tamis_filter *f, struct tamis__hash h) {
+    struct tamis__probe p = tamis__probe_first(h.lo);
+    unsigned least = STUCK;
+    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
+        const unsigned n = counter_get(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS]));
+        if (n < least) least = n;
+    }
+    return least;
+}
+
 static bool counting_contains(const tamis_filter *f, struct tamis__hash h) {
     return counting_test(f, tamis__probe_first(h.lo));
 }
@@ -269,6 +280,7 @@ const struct tamis__family tamis__counting = {
     .check = counting_check,
     .ops = counting_ops,
     .state = counting_state,
+    .count = counting_count,
     .merge = counting_merge,
     .convert_shape = counting_convert_shape,
     .convert_table = counting_convert_table,

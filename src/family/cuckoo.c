@@ -115,17 +115,24 @@ TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuck
     return held || stash_copies(c, hash) != 0;
 }
 
+/* Copies of the key's class, wherever they are. */
+static unsigned cuckoo_count(const tamis_filter *f, struct tamis__hash h) {
+    const struct tamis__cuckoo *c = cuckoo_of_const(f);
+    const unsigned w = c->grid.window;
+    const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);
+    return tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
+           tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
+           (c->stashed == 0 ? 0 : stash_copies(c, h.lo));
+}
+
 /* Adds a key whose locations are all taken, perhaps by copies of itself (for which the search
  * fails at once).  Its home comes in registers. */
 static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash,
                                                 uint64_t first, uint64_t second, uint64_t print) {
-    const unsigned w = c->grid.window;
     const struct cuckoo_home home = {first, second, print};
     if (c->search(c, &home)) return TAMIS_OK;
-    const unsigned copies = tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
-                            tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
-                            stash_copies(c, hash);
-    return copies >= 2 * w ? TAMIS_OK : stash_put(c, cuckoo_mix(hash));
+    const unsigned copies = cuckoo_count(&c->base, (struct tamis__hash){hash, 0});
+    return copies >= 2 * c->grid.window ? TAMIS_OK : stash_put(c, cuckoo_mix(hash));
 }
 
 /* Finds an empty location; false if there is none.  Which window has it is as good as random in a
@@ -544,4 +551,5 @@ const struct tamis__family tamis__cuckoo = {
     .ops = cuckoo_ops,
     .attach = cuckoo_attach,
     .state = cuckoo_state,
+    .count = cuckoo_count,
 };

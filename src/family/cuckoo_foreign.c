@@ -267,6 +267,21 @@ static const struct tamis__ops *ops_of(const struct tamis__shape *shape, uint32_
     return &redis_ops;
 }
 
+static unsigned redis_count(const tamis_filter *f, struct tamis__hash h) {
+    const struct redis_cuckoo *c = const_cuckoo(f);
+    const struct print p = print_of(h.lo);
+    unsigned copies = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const uint8_t *first = bucket_at(c, &c->tables[i], p.h1);
+        const uint8_t *second = bucket_at(c, &c->tables[i], p.h2);
+        for (unsigned j = 0; j < c->bucket_size; j++) {
+            copies += first[j] == p.fp;
+            copies += second != first && second[j] == p.fp;
+        }
+    }
+    return copies;
+}
+
 /* ---- life */
 
 static bool redis_check(const struct tamis__shape *shape) {
@@ -399,6 +414,7 @@ const struct tamis__family tamis__cuckoo_foreign = {
     .attach = redis_attach,
     .detach = redis_detach,
     .state = redis_state,
+    .count = redis_count,
     .export_bytes = redis_export_bytes,
     .export_table = redis_export,
 };

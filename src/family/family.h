@@ -170,6 +170,8 @@ struct tamis__family {
     size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MOST]);
 
     void (*state)(const tamis_filter *f, struct tamis__state *state);
+    /* Copies of a key, if there can be more than one. */
+    unsigned (*count)(const tamis_filter *f, struct tamis__hash h);
     /* Both have equal shapes. */
     tamis_status (*merge)(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode);
     /* static: makes the filter's table from all hashes.  On OK the shape, the table (through
