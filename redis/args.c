@@ -1,0 +1,33 @@
+/* args.c - see args.h */
+#include "args.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+bool arg_is(RedisModuleString *arg, const char *word) {
+    size_t length;
+    const char *text = RedisModule_StringPtrLen(arg, &length);
+    if (length != strlen(word)) return false;
+    for (size_t i = 0; i < length; i++) {
+        if (toupper((unsigned char)text[i]) != word[i]) return false;
+    }
+    return true;
+}
+
+enum arg_status arg_integer(RedisModuleString *arg, long long least, long long most,
+                            long long *value) {
+    if (RedisModule_StringToLongLong(arg, value) != REDISMODULE_OK) return ARG_BAD;
+    return *value >= least && *value <= most ? ARG_OK : ARG_OUT_OF_RANGE;
+}
+
+enum arg_status arg_rate(RedisModuleString *arg, double *value) {
+    if (RedisModule_StringToDouble(arg, value) != REDISMODULE_OK || isnan(*value)) return ARG_BAD;
+    return *value > 0 && *value < 1 ? ARG_OK : ARG_OUT_OF_RANGE;
+}
+
+struct bf_item arg_item(RedisModuleString *arg) {
+    struct bf_item item;
+    item.bytes = RedisModule_StringPtrLen(arg, &item.length);
+    return item;
+}

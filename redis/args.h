@@ -1,0 +1,25 @@
+/* args.h - the arguments of a command
+ *
+ * Option words are whole words, in any case: an abbreviation, or a word with something behind
+ * it, is another word. */
+#ifndef TAMIS_REDIS_ARGS_H
+#define TAMIS_REDIS_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bf.h"
+#include "redis_module.h"
+
+/* Is it this word?  `word` is in capitals. */
+bool arg_is(RedisModuleString *arg, const char *word);
+/* A whole number in [least, most]. */
+enum arg_status { ARG_OK, ARG_BAD, ARG_OUT_OF_RANGE };
+enum arg_status arg_integer(RedisModuleString *arg, long long least, long long most,
+                            long long *value);
+/* A rate in (0, 1). */
+enum arg_status arg_rate(RedisModuleString *arg, double *value);
+
+struct bf_item arg_item(RedisModuleString *arg);
+
+#endif

@@ -1,0 +1,119 @@
+/* bf.h - the value of a BF key
+ *
+ * Either a filter that RedisBloom made (bf_legacy.h), or one of ours: chains of stores
+ * (bf_filter.c). */
+#ifndef TAMIS_REDIS_BF_H
+#define TAMIS_REDIS_BF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bf_legacy.h"
+#include "store.h"
+
+#define BF_CAPACITY_MOST ((uint64_t)1 << 30)
+#define BF_EXPANSION_MOST 32768
+#define BF_ERROR_MOST 0.25 /* what is asked above is taken as this */
+#define BF_GENERATIONS_MOST 64
+#define BF_CHAINS_MOST 128
+
+/* A store, and the links that it is reckoned in: see bf_filter.c. */
+struct chain {
+    struct store *store;
+    uint64_t links;
+    uint64_t before;        /* capacity of all links but the last, which are full */
+    uint64_t last_capacity; /* of the newest link */
+    uint64_t last_size;     /* items in it */
+    uint64_t first_capacity;
+    uint64_t epoch; /* with a window: when it is from */
+    bool guest;     /* came by BF.MERGE: takes no items */
+};
+
+struct bf {
+    struct bf_legacy *legacy; /* if not NULL nothing below counts */
+    double error;
+    uint64_t capacity;
+    uint32_t expansion; /* 0: does not scale */
+    uint64_t limit;     /* bytes; 0: any number */
+    uint64_t window;    /* milliseconds; 0: items stay for ever */
+    uint32_t generations;
+    uint32_t chains; /* the first takes the items */
+    struct chain *chain;
+};
+
+struct bf_want {
+    double error;
+    uint64_t capacity;
+    uint32_t expansion;
+    uint64_t limit, window;
+    uint32_t generations;
+    uint64_t epoch; /* with a window: now */
+};
+
+enum bf_result { BF_ADDED, BF_PRESENT, BF_REFRESHED, BF_FULL, BF_LIMIT, BF_FAILED, BF_LOADING };
+
+/* ---- life */
+
+struct bf *bf_create(const struct bf_want *want);
+struct bf *bf_of_legacy(struct bf_legacy *legacy);
+struct bf *bf_copy(const struct bf *f);
+void bf_free(struct bf *f);
+
+/* Bytes that the first link needs in the end; UINT64_MAX if it cannot be made. */
+uint64_t bf_plan(const struct bf_want *want);
+
+/* ---- items */
+
+struct bf_item {
+    const char *bytes;
+    size_t length;
+};
+
+/* Sets `answers` for up to STORE_BATCH items.  `epoch`: now, for a filter with a window. */
+void bf_contains(const struct bf *f, const struct bf_item *items, size_t count, uint64_t epoch,
+                 bool *answers);
+/* Adds up to STORE_BATCH items, in order; returns how many were dealt with: all, or up to and
+ * with the first that failed.  The filter must have been turned to now (bf_turn). */
+size_t bf_add(struct bf *f, const struct bf_item *items, size_t count, enum bf_result *results);
+
+/* ---- the window */
+
+/* The epoch of a time, in milliseconds. */
+uint64_t bf_epoch(const struct bf *f, uint64_t milliseconds);
+/* Drops what is too old and opens a generation for `epoch`.  Returns whether anything changed;
+ * sets `*failed` if there was no memory. */
+bool bf_turn(struct bf *f, uint64_t epoch, bool *failed);
+
+/* ---- merging */
+
+/* Adds all that `from` has.  NULL, or what is wrong. */
+const char *bf_merge(struct bf *into, const struct bf *from);
+
+/* ---- numbers */
+
+struct bf_numbers {
+    uint64_t capacity, bytes, links, items;
+    double error; /* bound of the rate: more than asked for after BF.MERGE */
+};
+struct bf_numbers bf_numbers(const struct bf *f);
+size_t bf_effort(const struct bf *f);
+bool bf_is_loading(const struct bf *f);
+
+/* ---- bytes: bf_chunks.c */
+
+/* The description of a filter of ours; in memory of the caller's.  NULL: no memory. */
+uint8_t *bf_header(const struct bf *f, size_t *length);
+/* A filter that awaits its pieces; NULL if the header is not one. */
+struct bf *bf_from_header(const uint8_t *bytes, size_t length);
+/* Is it a header of ours at all?  (Or RedisBloom's, or nothing.) */
+bool bf_is_header(const uint8_t *bytes, size_t length);
+
+/* The first piece at or after `*slot`, which becomes its number; NULL if there is none. */
+const tamis_filter *bf_piece(const struct bf *f, uint64_t *slot);
+bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length);
+
+/* The encoded piece in memory of the caller's; NULL: no memory. */
+uint8_t *piece_bytes(const tamis_filter *piece, size_t *length);
+
+#endif

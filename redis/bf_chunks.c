@@ -1,0 +1,173 @@
+/* bf_chunks.c - a Bloom filter of ours as bytes: a header, and a piece for each segment
+ *
+ * This is what BF.SCANDUMP gives and BF.LOADCHUNK takes, what an RDB file holds, and what a
+ * replica is sent when a filter is made (the header alone: nothing is in it yet).
+ *
+ *     header   u64 items           u64 0              u64 magic
+ *              f64 error           u64 capacity       u32 expansion    u32 generations
+ *              u64 limit           u64 window         u32 chains       u32 0
+ *              for each chain: u64 links, u64 before, u64 last capacity, u64 last size,
+ *                              u64 first capacity, u64 epoch, u64 guest, the store (store.c)
+ *              u64 checksum of all before: SipHash-2-4 with a secret of zeros
+ *     piece    a segment as a .tamis file
+ *
+ * RedisBloom takes no such header: where it has the number of links there is 0.  A piece is
+ * known by its number among all segments, empty ones included; its iterator is that number + 2.
+ * The order does not matter.  Until all are there the filter answers "maybe" for the missing
+ * ones, and takes no items. */
+#include <string.h>
+
+#include "bf.h"
+#include "memory.h"
+
+#define MAGIC UINT64_C(0x0131464273696d74) /* "tmisBF1\1" */
+#define MAGIC_AT 16
+#define CHECKSUM_BYTES 8
+
+static const uint8_t no_secret[TAMIS_SECRET_BYTES];
+
+static void write_header(const struct bf *f, struct wire_writer *w) {
+    wire_put64(w, bf_numbers(f).items);
+    wire_put64(w, 0);
+    wire_put64(w, MAGIC);
+    wire_put_double(w, f->error);
+    wire_put64(w, f->capacity);
+    wire_put32(w, f->expansion);
+    wire_put32(w, f->generations);
+    wire_put64(w, f->limit);
+    wire_put64(w, f->window);
+    wire_put32(w, f->chains);
+    wire_put32(w, 0);
+    for (uint32_t i = 0; i < f->chains; i++) {
+        const struct chain *c = &f->chain[i];
+        wire_put64(w, c->links);
+        wire_put64(w, c->before);
+        wire_put64(w, c->last_capacity);
+        wire_put64(w, c->last_size);
+        wire_put64(w, c->first_capacity);
+        wire_put64(w, c->epoch);
+        wire_put64(w, c->guest);
+        store_write(c->store, w);
+    }
+    wire_put64(w, w->bytes == NULL ? 0 : tamis_hash_secret(no_secret, w->bytes, w->length));
+}
+
+uint8_t *bf_header(const struct bf *f, size_t *length) {
+    struct wire_writer count = {.bytes = NULL};
+    write_header(f, &count);
+    struct wire_writer w = {.bytes = memory_alloc(count.length), .capacity = count.length};
+    if (w.bytes == NULL) return NULL;
+    write_header(f, &w);
+    *length = w.length;
+    return w.bytes;
+}
+
+bool bf_is_header(const uint8_t *bytes, size_t length) {
+    return length >= MAGIC_AT + 8 && wire_load(bytes + MAGIC_AT, 8) == MAGIC;
+}
+
+static bool checksum_holds(const uint8_t *bytes, size_t length) {
+    if (length < CHECKSUM_BYTES) return false;
+    const size_t before = length - CHECKSUM_BYTES;
+    return tamis_hash_secret(no_secret, bytes, before) == wire_load(bytes + before, 8);
+}
+
+/* All numbers are bounded so that no sum or product of them can wrap. */
+static bool is_sane(const struct bf *f, uint32_t chains) {
+    const bool window = f->window == 0
+                            ? f->generations == 0
+                            : f->generations >= 1 && f->generations <= BF_GENERATIONS_MOST &&
+                                  f->window < (uint64_t)1 << 50;
+    return window && f->error > 0 && f->error <= BF_ERROR_MOST && f->capacity >= 1 &&
+           f->capacity <= BF_CAPACITY_MOST && f->expansion <= BF_EXPANSION_MOST && chains >= 1 &&
+           chains <= BF_CHAINS_MOST;
+}
+
+static bool chain_is_sane(const struct chain *c) {
+    const uint64_t most = UINT64_MAX / 4;
+    return c->links >= 1 && c->before < most / BF_CHAINS_MOST &&
+           c->last_capacity <= most / BF_CHAINS_MOST && c->last_capacity >= 1 &&
+           c->last_size <= c->last_capacity && c->first_capacity >= 1 &&
+           c->first_capacity <= BF_CAPACITY_MOST && c->epoch < (uint64_t)1 << 60;
+}
+
+static bool read_chain(struct bf *f, struct wire_reader *r) {
+    struct chain c = {.links = wire_get64(r)};
+    c.before = wire_get64(r);
+    c.last_capacity = wire_get64(r);
+    c.last_size = wire_get64(r);
+    c.first_capacity = wire_get64(r);
+    c.epoch = wire_get64(r);
+    c.guest = wire_get64(r) != 0;
+    if (r->bad || !chain_is_sane(&c)) return false;
+    c.store = store_read(r, false);
+    if (c.store == NULL) return false;
+    f->chain[f->chains++] = c;
+    return true;
+}
+
+static bool read_chains(struct bf *f, uint32_t chains, struct wire_reader *r) {
+    f->chain = memory_alloc(chains * sizeof *f->chain);
+    if (f->chain == NULL) return false;
+    while (f->chains < chains) {
+        if (!read_chain(f, r)) return false;
+    }
+    return !f->chain[0].guest && r->at == r->end;
+}
+
+struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
+    if (!bf_is_header(bytes, length) || !checksum_holds(bytes, length)) return NULL;
+    struct wire_reader r = {bytes, bytes + length - CHECKSUM_BYTES, false};
+    struct bf *f = memory_zeroed(sizeof *f);
+    if (f == NULL) return NULL;
+    const uint64_t items = wire_get64(&r), zero = wire_get64(&r);
+    (void)wire_get64(&r);
+    f->error = wire_get_double(&r);
+    f->capacity = wire_get64(&r);
+    f->expansion = wire_get32(&r);
+    f->generations = wire_get32(&r);
+    f->limit = wire_get64(&r);
+    f->window = wire_get64(&r);
+    const uint32_t chains = wire_get32(&r);
+    const uint32_t reserved = wire_get32(&r);
+    if (r.bad || zero != 0 || reserved != 0 || !is_sane(f, chains) || !read_chains(f, chains, &r) ||
+        bf_numbers(f).items != items) {
+        bf_free(f);
+        return NULL;
+    }
+    return f;
+}
+
+/* ---- pieces */
+
+const tamis_filter *bf_piece(const struct bf *f, uint64_t *slot) {
+    uint64_t before = 0;
+    for (uint32_t i = 0; i < f->chains; i++) {
+        const struct store *s = f->chain[i].store;
+        const uint64_t slots = store_slots(s);
+        for (; *slot < before + slots; ++*slot) {
+            const tamis_filter *piece = store_slot(s, *slot - before);
+            if (piece != NULL) return piece;
+        }
+        before += slots;
+    }
+    return NULL;
+}
+
+bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length) {
+    for (uint32_t i = 0; i < f->chains; i++) {
+        const uint64_t slots = store_slots(f->chain[i].store);
+        if (slot < slots) return store_load(f->chain[i].store, slot, bytes, length);
+        slot -= slots;
+    }
+    return false;
+}
+
+uint8_t *piece_bytes(const tamis_filter *piece, size_t *length) {
+    const size_t size = (size_t)tamis_encoded_size(piece);
+    uint8_t *bytes = memory_alloc(size);
+    if (bytes == NULL) return NULL;
+    if (tamis_encode(piece, bytes, size, length) == TAMIS_OK) return bytes;
+    memory_free(bytes);
+    return NULL;
+}

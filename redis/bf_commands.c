@@ -1,0 +1,727 @@
+/* bf_commands.c - the commands BF.*
+ *
+ * Syntax, replies and texts are those of RedisBloom 8; doc/redis.md lists what is new.
+ *
+ * Replication.  What a replica and the AOF get is what was done, not what was said:
+ *
+ *     a filter was made      BF.LOADCHUNK key 1 header    all parameters and the secret
+ *     items were added       BF.MADD key item...          those that changed something
+ *     the window turned      TAMIS.TURN key epoch
+ *     nothing changed        nothing
+ *
+ * A command that fails half-way has replicated what it did until then. */
+#include <stdio.h>
+#include <string.h>
+
+#include "args.h"
+#include "bf.h"
+#include "memory.h"
+#include "replies.h"
+#include "settings.h"
+#include "types.h"
+
+#define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
+#define GENERATIONS_DEFAULT 4
+#define WINDOW_MOST ((long long)100 * 366 * 86400) /* seconds */
+#define LOADED_MOST ((uint64_t)1 << 40)
+
+#define NO_MEMORY "ERR Insufficient memory to create filter"
+#define NOT_FOUND "ERR not found"
+#define UNKNOWN "Unknown argument received"
+
+/* ---- the key */
+
+static const char *state_error(enum key_state state) {
+    return state == KEY_EMPTY        ? NOT_FOUND
+           : state == KEY_WRONG_TYPE ? REDISMODULE_ERRORMSG_WRONGTYPE
+                                     : "ERR item exists";
+}
+
+/* The filter of a key that must be there; replies with an error if it is not. */
+static const struct bf *need_filter(RedisModuleCtx *ctx, RedisModuleString *name, struct key *key) {
+    *key = key_open(ctx, name, REDISMODULE_READ, bf_type);
+    if (key->state == KEY_OURS) return key->value;
+    reply_error(ctx, state_error(key->state));
+    key_close(key);
+    return NULL;
+}
+
+static uint64_t now(void) { return (uint64_t)RedisModule_Milliseconds(); }
+
+/* ---- making a filter */
+
+static struct bf_want default_want(void) {
+    return (struct bf_want){.error = settings()->bf_error_rate,
+                            .capacity = (uint64_t)settings()->bf_initial_size,
+                            .expansion = (uint32_t)settings()->bf_expansion_factor};
+}
+
+static void replicate_creation(RedisModuleCtx *ctx, RedisModuleString *name, const struct bf *f) {
+    size_t length;
+    uint8_t *header = bf_header(f, &length);
+    if (header == NULL) return;
+    RedisModule_Replicate(ctx, "BF.LOADCHUNK", "scb", name, "1", (const char *)header, length);
+    memory_free(header);
+}
+
+/* Makes the filter in an empty key, and replicates that; NULL, with a reply, if it cannot. */
+static struct bf *make_filter(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
+                              struct bf_want *want) {
+    const struct bf timing = {.window = want->window, .generations = want->generations};
+    want->epoch = bf_epoch(&timing, now());
+    const uint64_t bytes = bf_plan(want);
+    struct bf *f = bytes == UINT64_MAX || !memory_admits(ctx, bytes) ? NULL : bf_create(want);
+    if (f == NULL) {
+        reply_error(ctx, NO_MEMORY);
+        return NULL;
+    }
+    RedisModule_ModuleTypeSetValue(key->handle, bf_type, f);
+    replicate_creation(ctx, name, f);
+    return f;
+}
+
+/* ---- options */
+
+struct bf_options {
+    struct bf_want want;
+    bool expansion_given, nonscaling, nocreate;
+    int items; /* index of the first item; 0: no ITEMS */
+};
+
+/* The value of an option; NULL if there is none. */
+static RedisModuleString *value_of(RedisModuleString **argv, int argc, int *i) {
+    return ++*i < argc ? argv[*i] : NULL;
+}
+
+/* The options that both BF.RESERVE and BF.INSERT have and RedisBloom has not.  Returns whether
+ * it was one; `*wrong` becomes a text if it was used wrongly. */
+static bool new_option(RedisModuleString **argv, int argc, int *i, struct bf_want *want,
+                       const char **wrong) {
+    long long number;
+    if (arg_is(argv[*i], "WINDOW")) {
+        RedisModuleString *value = value_of(argv, argc, i);
+        if (value == NULL || arg_integer(value, 1, WINDOW_MOST, &number) != ARG_OK) {
+            *wrong = "ERR bad window";
+            return true;
+        }
+        want->window = (uint64_t)number * 1000;
+        if (want->generations == 0) want->generations = GENERATIONS_DEFAULT;
+        return true;
+    }
+    if (arg_is(argv[*i], "GENERATIONS")) {
+        RedisModuleString *value = value_of(argv, argc, i);
+        if (value == NULL || arg_integer(value, 1, BF_GENERATIONS_MOST, &number) != ARG_OK) {
+            *wrong = "ERR bad generations";
+            return true;
+        }
+        want->generations = (uint32_t)number;
+        return true;
+    }
+    if (arg_is(argv[*i], "MAXMEMORY")) {
+        RedisModuleString *value = value_of(argv, argc, i);
+        if (value == NULL || arg_integer(value, 1, INT64_MAX, &number) != ARG_OK) {
+            *wrong = "ERR bad maxmemory";
+            return true;
+        }
+        want->limit = (uint64_t)number;
+        return true;
+    }
+    return false;
+}
+
+static const char *finish_options(struct bf_options *o) {
+    if (o->want.window == 0 && o->want.generations != 0) return "ERR GENERATIONS needs WINDOW";
+    if (o->nonscaling) o->want.expansion = 0;
+    return NULL;
+}
+
+static const char *reserve_expansion(RedisModuleString *value, struct bf_options *o) {
+    long long number;
+    if (value == NULL) return "ERR no expansion";
+    const enum arg_status status = arg_integer(value, 0, BF_EXPANSION_MOST, &number);
+    if (status == ARG_BAD) return "ERR bad expansion";
+    if (status == ARG_OUT_OF_RANGE) return "ERR expansion must be in the range [0, 32768]";
+    o->want.expansion = (uint32_t)number;
+    o->expansion_given = true;
+    return NULL;
+}
+
+static const char *reserve_options(RedisModuleString **argv, int argc, struct bf_options *o) {
+    const char *wrong = NULL;
+    long long capacity;
+    *o = (struct bf_options){.want = default_want()};
+    switch (arg_rate(argv[2], &o->want.error)) {
+        case ARG_BAD:
+            return "ERR bad error rate";
+        case ARG_OUT_OF_RANGE:
+            return "ERR error rate must be in the range (0.000000, 1.000000)";
+        default:
+            break;
+    }
+    const enum arg_status status = arg_integer(argv[3], 1, BF_CAPACITY_MOST, &capacity);
+    if (status == ARG_BAD) return "ERR bad capacity";
+    if (status != ARG_OK) return "ERR capacity must be in the range [1, 1073741824]";
+    o->want.capacity = (uint64_t)capacity;
+    for (int i = 4; i < argc; i++) {
+        if (arg_is(argv[i], "NONSCALING")) {
+            o->nonscaling = true;
+        } else if (arg_is(argv[i], "EXPANSION")) {
+            wrong = reserve_expansion(value_of(argv, argc, &i), o);
+        } else if (!new_option(argv, argc, &i, &o->want, &wrong)) {
+            return UNKNOWN;
+        }
+        if (wrong != NULL) return wrong;
+    }
+    if (o->nonscaling && o->expansion_given && o->want.expansion != 0) {
+        return "Nonscaling filters cannot expand";
+    }
+    return finish_options(o);
+}
+
+/* BF.RESERVE key error capacity [EXPANSION n] [NONSCALING] [WINDOW seconds [GENERATIONS g]]
+ * [MAXMEMORY bytes] */
+static int bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    struct bf_options o;
+    if (argc < 4) return RedisModule_WrongArity(ctx);
+    const char *wrong = reserve_options(argv, argc, &o);
+    if (wrong != NULL) return reply_error(ctx, wrong);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
+    if (key.state != KEY_EMPTY) {
+        reply_error(ctx, state_error(key.state));
+    } else if (make_filter(ctx, argv[1], &key, &o.want) != NULL) {
+        key_changed(ctx, argv[1], "bf.reserve");
+        reply_ok(ctx);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- adding */
+
+static const char *add_error(enum bf_result result) {
+    switch (result) {
+        case BF_FULL:
+            return "ERR non scaling filter is full";
+        case BF_LIMIT:
+            return "ERR the filter is at its memory limit";
+        case BF_LOADING:
+            return "ERR the filter is being loaded";
+        default:
+            return "ERR problem inserting into filter";
+    }
+}
+
+/* Only the primary turns: those who follow it are told. */
+static bool turn_to_now(RedisModuleCtx *ctx, RedisModuleString *name, struct bf *f) {
+    const int following = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
+    bool failed = false;
+    if (f->window == 0 || (RedisModule_GetContextFlags(ctx) & following) != 0) return true;
+    const uint64_t epoch = bf_epoch(f, now());
+    if (bf_turn(f, epoch, &failed)) {
+        RedisModule_Replicate(ctx, "TAMIS.TURN", "sl", name, (long long)epoch);
+    }
+    return !failed;
+}
+
+/* Adds items and replies for each, up to the first that fails.  Returns how many were replied
+ * for; those that changed something are moved to the front of `items`, and counted. */
+static size_t add_items(RedisModuleCtx *ctx, struct bf *f, RedisModuleString **items, size_t count,
+                        size_t *changed) {
+    const bool resp3 = reply_is_resp3(ctx);
+    struct bf_item batch[STORE_BATCH];
+    enum bf_result results[STORE_BATCH];
+    *changed = 0;
+    for (size_t at = 0; at < count;) {
+        const size_t n = count - at < STORE_BATCH ? count - at : STORE_BATCH;
+        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[at + i]);
+        const size_t done = bf_add(f, batch, n, results);
+        for (size_t i = 0; i < done; i++) {
+            if (results[i] == BF_ADDED || results[i] == BF_REFRESHED) {
+                RedisModuleString *item = items[at + i];
+                items[at + i] = items[*changed];
+                items[(*changed)++] = item;
+            }
+            if (results[i] >= BF_FULL) {
+                reply_error(ctx, add_error(results[i]));
+                return at + i + 1;
+            }
+            reply_bool(ctx, resp3, results[i] == BF_ADDED);
+        }
+        at += n;
+    }
+    return count;
+}
+
+static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                            size_t count) {
+    if (count == 1) {
+        RedisModule_Replicate(ctx, "BF.ADD", "ss", name, items[0]);
+    } else if (count > 1) {
+        RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, count);
+    }
+}
+
+/* The common part of BF.ADD, BF.MADD and BF.INSERT. */
+static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                  size_t count, struct bf_options *o, bool many) {
+    const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
+    struct bf *f = key.value;
+    const bool make = key.state == KEY_EMPTY && !o->nocreate;
+    if (make) f = make_filter(ctx, name, &key, &o->want);
+    if (f == NULL) {
+        if (!make) reply_error(ctx, state_error(key.state));
+    } else if (!turn_to_now(ctx, name, f)) {
+        reply_error(ctx, "ERR Insufficient memory");
+    } else {
+        size_t changed;
+        if (many) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+        const size_t replied = add_items(ctx, f, items, count, &changed);
+        if (many) RedisModule_ReplySetArrayLength(ctx, (long)replied);
+        replicate_items(ctx, name, items, changed);
+        if (changed != 0 || make) key_changed(ctx, name, "bf.add");
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* BF.ADD key item */
+static int bf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    struct bf_options o = {.want = default_want()};
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    return insert(ctx, argv[1], argv + 2, 1, &o, false);
+}
+
+/* BF.MADD key item... */
+static int bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    struct bf_options o = {.want = default_want()};
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, &o, true);
+}
+
+#define ARITY "" /* in place of a text: the number of arguments is wrong */
+
+static const char *insert_value(RedisModuleString **argv, int argc, int *i, struct bf_options *o) {
+    const int option = *i;
+    long long number;
+    RedisModuleString *value = value_of(argv, argc, i);
+    if (value == NULL) return ARITY;
+    if (arg_is(argv[option], "ERROR")) {
+        return arg_rate(value, &o->want.error) == ARG_OK ? NULL : "Bad error rate";
+    }
+    if (arg_is(argv[option], "CAPACITY")) {
+        if (arg_integer(value, 1, BF_CAPACITY_MOST, &number) != ARG_OK) return "Bad capacity";
+        o->want.capacity = (uint64_t)number;
+        return NULL;
+    }
+    if (arg_integer(value, 0, BF_EXPANSION_MOST, &number) != ARG_OK) return "Bad expansion";
+    o->want.expansion = (uint32_t)number;
+    return NULL;
+}
+
+static const char *insert_options(RedisModuleString **argv, int argc, struct bf_options *o) {
+    const char *wrong = NULL;
+    *o = (struct bf_options){.want = default_want()};
+    for (int i = 2; i < argc && o->items == 0; i++) {
+        if (arg_is(argv[i], "ITEMS")) {
+            o->items = i + 1;
+        } else if (arg_is(argv[i], "NOCREATE")) {
+            o->nocreate = true;
+        } else if (arg_is(argv[i], "NONSCALING")) {
+            o->nonscaling = true;
+        } else if (arg_is(argv[i], "ERROR") || arg_is(argv[i], "CAPACITY") ||
+                   arg_is(argv[i], "EXPANSION")) {
+            wrong = insert_value(argv, argc, &i, o);
+        } else if (!new_option(argv, argc, &i, &o->want, &wrong)) {
+            return UNKNOWN;
+        }
+        if (wrong != NULL) return wrong;
+    }
+    return o->items == 0 || o->items == argc ? ARITY : finish_options(o);
+}
+
+/* BF.INSERT key [CAPACITY n] [ERROR e] [EXPANSION n] [NOCREATE] [NONSCALING] [WINDOW seconds
+ * [GENERATIONS g]] [MAXMEMORY bytes] ITEMS item... */
+static int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    struct bf_options o;
+    if (argc < 4) return RedisModule_WrongArity(ctx);
+    const char *wrong = insert_options(argv, argc, &o);
+    if (wrong != NULL)
+        return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
+    return insert(ctx, argv[1], argv + o.items, (size_t)(argc - o.items), &o, true);
+}
+
+/* ---- asking */
+
+static void ask_items(RedisModuleCtx *ctx, const struct bf *f, RedisModuleString **items,
+                      size_t count) {
+    const bool resp3 = reply_is_resp3(ctx);
+    struct bf_item batch[STORE_BATCH];
+    bool answers[STORE_BATCH];
+    const uint64_t epoch = f == NULL || f->window == 0 ? 0 : bf_epoch(f, now());
+    for (size_t at = 0; at < count; at += STORE_BATCH) {
+        const size_t n = count - at < STORE_BATCH ? count - at : STORE_BATCH;
+        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[at + i]);
+        if (f == NULL) {
+            memset(answers, 0, sizeof answers);
+        } else {
+            bf_contains(f, batch, n, epoch, answers);
+        }
+        for (size_t i = 0; i < n; i++) reply_bool(ctx, resp3, answers[i]);
+    }
+}
+
+/* A key of another type holds no items, as in RedisBloom. */
+static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count, bool many) {
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, bf_type);
+    if (many) RedisModule_ReplyWithArray(ctx, (long)count);
+    ask_items(ctx, key.value, argv + 2, count);
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* BF.EXISTS key item */
+static int bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    return exists(ctx, argv, 1, false);
+}
+
+/* BF.MEXISTS key item... */
+static int bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    return exists(ctx, argv, (size_t)argc - 2, true);
+}
+
+/* ---- BF.INFO, BF.CARD, BF.DEBUG */
+
+static void reply_expansion(RedisModuleCtx *ctx, const struct bf *f) {
+    const bool fixed =
+        f->legacy != NULL ? (f->legacy->options & LEGACY_NONSCALING) != 0 : f->expansion == 0;
+    if (fixed) {
+        RedisModule_ReplyWithNull(ctx);
+    } else {
+        RedisModule_ReplyWithLongLong(ctx, f->legacy != NULL ? f->legacy->growth : f->expansion);
+    }
+}
+
+enum info { INFO_CAPACITY, INFO_SIZE, INFO_FILTERS, INFO_ITEMS, INFO_EXPANSION, INFO_ERROR, INFOS };
+static const struct {
+    const char *word, *name;
+} infos[INFOS] = {
+    [INFO_CAPACITY] = {"CAPACITY", "Capacity"},
+    [INFO_SIZE] = {"SIZE", "Size"},
+    [INFO_FILTERS] = {"FILTERS", "Number of filters"},
+    [INFO_ITEMS] = {"ITEMS", "Number of items inserted"},
+    [INFO_EXPANSION] = {"EXPANSION", "Expansion rate"},
+    [INFO_ERROR] = {"ERROR", "Error rate"},
+};
+
+static void reply_info(RedisModuleCtx *ctx, const struct bf *f, const struct bf_numbers *n,
+                       enum info what) {
+    switch (what) {
+        case INFO_EXPANSION:
+            reply_expansion(ctx, f);
+            break;
+        case INFO_ERROR:
+            RedisModule_ReplyWithDouble(ctx, n->error);
+            break;
+        default:
+            RedisModule_ReplyWithLongLong(ctx, (long long)(what == INFO_CAPACITY  ? n->capacity
+                                                           : what == INFO_SIZE    ? n->bytes
+                                                           : what == INFO_FILTERS ? n->links
+                                                                                  : n->items));
+    }
+}
+
+/* BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | ERROR] */
+static int bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 2 || argc > 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    const struct bf *f = need_filter(ctx, argv[1], &key);
+    if (f == NULL) return REDISMODULE_OK;
+    const struct bf_numbers n = bf_numbers(f);
+    const bool resp3 = reply_is_resp3(ctx);
+    int one = 0;
+    while (argc == 3 && one < INFOS && !arg_is(argv[2], infos[one].word)) one++;
+    if (argc == 3 && one == INFOS) {
+        reply_error(ctx, "Invalid information value");
+    } else if (argc == 3) {
+        if (resp3) {
+            RedisModule_ReplyWithMap(ctx, 1);
+            RedisModule_ReplyWithSimpleString(ctx, infos[one].name);
+        } else {
+            RedisModule_ReplyWithArray(ctx, 1);
+        }
+        reply_info(ctx, f, &n, (enum info)one);
+    } else {
+        reply_map(ctx, resp3, INFO_ERROR); /* the fields that RedisBloom has */
+        for (int i = 0; i < INFO_ERROR; i++) {
+            RedisModule_ReplyWithSimpleString(ctx, infos[i].name);
+            reply_info(ctx, f, &n, (enum info)i);
+        }
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* BF.CARD key */
+static int bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, bf_type);
+    if (key.state == KEY_WRONG_TYPE) {
+        reply_error(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
+    } else {
+        const uint64_t items = key.state == KEY_EMPTY ? 0 : bf_numbers(key.value).items;
+        RedisModule_ReplyWithLongLong(ctx, (long long)items);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+static void reply_link(RedisModuleCtx *ctx, const struct legacy_link *l) {
+    char line[256];
+    const int length =
+        snprintf(line, sizeof line,
+                 "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu "
+                 "ratio:%g",
+                 (unsigned long long)l->bytes, (unsigned long long)l->bits, l->hashes,
+                 (unsigned long long)l->entries, (unsigned long long)l->size, l->error);
+    RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+}
+
+/* The links of a chain as it is reckoned.  What they would take is RedisBloom's arithmetic: what
+ * the filter takes in truth BF.INFO tells. */
+static long reply_chain(RedisModuleCtx *ctx, const struct bf *f, const struct chain *c, long room) {
+    double error = f->expansion == 0 ? f->error : f->error * 0.5;
+    uint64_t capacity = c->first_capacity;
+    long lines = 0;
+    for (uint64_t i = 0; i < c->links && lines < room; i++, lines++) {
+        struct legacy_link link = {.entries = capacity, .error = error};
+        if (bf_legacy_size(capacity, error, &link)) link.entries = capacity;
+        link.size = i + 1 == c->links ? c->last_size : capacity;
+        reply_link(ctx, &link);
+        capacity *= f->expansion;
+        error *= 0.5;
+    }
+    return lines;
+}
+
+/* BF.DEBUG key */
+static int bf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    struct key key;
+    const struct bf *f = need_filter(ctx, argv[1], &key);
+    if (f == NULL) return REDISMODULE_OK;
+    char line[64];
+    long lines = 1;
+    const int length =
+        snprintf(line, sizeof line, "size:%llu", (unsigned long long)bf_numbers(f).items);
+    RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+    RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+    for (uint32_t i = 0; i < f->chains; i++) {
+        lines += reply_chain(ctx, f, &f->chain[i], DEBUG_LINKS - lines);
+    }
+    for (uint32_t i = 0; f->legacy != NULL && i < f->legacy->links; i++, lines++) {
+        reply_link(ctx, &f->legacy->link[i]);
+    }
+    RedisModule_ReplySetArrayLength(ctx, lines);
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- chunks */
+
+static void reply_chunk(RedisModuleCtx *ctx, long long next, const void *bytes, size_t length) {
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, next);
+    RedisModule_ReplyWithStringBuffer(ctx, bytes == NULL ? "" : bytes, length);
+}
+
+static void scandump_legacy(RedisModuleCtx *ctx, const struct bf_legacy *f, long long iterator) {
+    if (iterator == 0) {
+        const size_t size = bf_legacy_header_size(f);
+        uint8_t *header = memory_alloc(size);
+        if (header != NULL) bf_legacy_header(f, header);
+        reply_chunk(ctx, header == NULL ? 0 : 1, header, header == NULL ? 0 : size);
+        memory_free(header);
+        return;
+    }
+    const uint8_t *data;
+    long long next;
+    const size_t length = bf_legacy_chunk(f, iterator, &data, &next);
+    reply_chunk(ctx, next, data, length);
+}
+
+static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long iterator) {
+    size_t length = 0;
+    if (iterator == 0) {
+        uint8_t *header = bf_header(f, &length);
+        reply_chunk(ctx, header == NULL ? 0 : 1, header, header == NULL ? 0 : length);
+        memory_free(header);
+        return;
+    }
+    uint64_t slot = (uint64_t)iterator - 1;
+    const tamis_filter *piece = iterator < 0 ? NULL : bf_piece(f, &slot);
+    uint8_t *bytes = piece == NULL ? NULL : piece_bytes(piece, &length);
+    reply_chunk(ctx, bytes == NULL ? 0 : (long long)slot + 2, bytes, bytes == NULL ? 0 : length);
+    memory_free(bytes);
+}
+
+/* BF.SCANDUMP key iterator */
+static int bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    long long iterator;
+    const struct bf *f = need_filter(ctx, argv[1], &key);
+    if (f == NULL) return REDISMODULE_OK;
+    if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
+        reply_error(ctx, "Second argument must be numeric");
+    } else if (f->legacy != NULL) {
+        scandump_legacy(ctx, f->legacy, iterator);
+    } else {
+        scandump_ours(ctx, f, iterator);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* A header in an empty key.  NULL, or what is wrong. */
+static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const uint8_t *bytes,
+                               size_t length) {
+    struct bf *f;
+    if (bf_is_header(bytes, length)) {
+        f = bf_from_header(bytes, length);
+    } else {
+        f = bf_of_legacy(bf_legacy_from_header(bytes, length, LOADED_MOST));
+    }
+    (void)ctx;
+    if (f == NULL) return "ERR received bad data";
+    RedisModule_ModuleTypeSetValue(key->handle, bf_type, f);
+    return NULL;
+}
+
+static const char *load_chunk(struct bf *f, long long iterator, const uint8_t *bytes,
+                              size_t length) {
+    if (f->legacy != NULL) return bf_legacy_load_chunk(f->legacy, iterator, bytes, length);
+    if (iterator < 2) return "ERR received bad data";
+    return bf_load_piece(f, (uint64_t)iterator - 2, bytes, length) ? NULL : "ERR received bad data";
+}
+
+/* BF.LOADCHUNK key iterator data */
+static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 4) return RedisModule_WrongArity(ctx);
+    long long iterator;
+    size_t length;
+    if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
+        return reply_error(ctx, "ERR Second argument must be numeric");
+    }
+    const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
+    const char *wrong;
+    if (key.state == KEY_EMPTY && iterator == 1) {
+        wrong = load_header(ctx, &key, bytes, length);
+    } else if (key.state != KEY_OURS) {
+        wrong = state_error(key.state);
+    } else {
+        wrong = load_chunk(key.value, iterator, bytes, length);
+    }
+    if (wrong != NULL) {
+        reply_error(ctx, wrong);
+    } else {
+        RedisModule_ReplicateVerbatim(ctx);
+        key_changed(ctx, argv[1], "bf.loadchunk");
+        reply_ok(ctx);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- BF.MERGE */
+
+/* Merges one source; a destination that is not there becomes a copy of it. */
+static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct bf **into) {
+    const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
+    const char *wrong = NULL;
+    if (key.state != KEY_OURS) {
+        wrong = state_error(key.state);
+    } else if (!memory_admits(ctx, bf_numbers(key.value).bytes)) {
+        wrong = "ERR Insufficient memory";
+    } else if (*into == NULL) {
+        *into = bf_copy(key.value);
+        if (*into == NULL) wrong = "ERR Insufficient memory";
+    } else {
+        wrong = bf_merge(*into, key.value);
+    }
+    key_close(&key);
+    return wrong;
+}
+
+/* The union in memory of its own, so that a failure changes nothing. */
+static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                             struct bf **result) {
+    struct key dest = key_open(ctx, argv[1], REDISMODULE_READ, bf_type);
+    const bool there = dest.state == KEY_OURS;
+    key_close(&dest);
+    if (dest.state == KEY_WRONG_TYPE) return REDISMODULE_ERRORMSG_WRONGTYPE;
+    *result = NULL;
+    const char *wrong = NULL;
+    for (int i = there ? 1 : 2; i < argc && wrong == NULL; i++) {
+        wrong = merge_source(ctx, argv[i], result);
+    }
+    if (wrong == NULL) return NULL;
+    bf_free(*result);
+    return wrong;
+}
+
+/* BF.MERGE destination source... */
+static int bf_merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    struct bf *result;
+    const char *wrong = merge_all(ctx, argv, argc, &result);
+    if (wrong != NULL) return reply_error(ctx, wrong);
+    const struct key dest = key_open(ctx, argv[1], REDISMODULE_WRITE, bf_type);
+    RedisModule_ModuleTypeSetValue(dest.handle, bf_type, result);
+    RedisModule_ReplicateVerbatim(ctx);
+    key_changed(ctx, argv[1], "bf.merge");
+    key_close(&dest);
+    return reply_ok(ctx);
+}
+
+/* TAMIS.TURN key epoch: what a primary tells its replicas. */
+static int tamis_turn(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    long long epoch;
+    if (arg_integer(argv[2], 0, (long long)1 << 59, &epoch) != ARG_OK) {
+        return reply_error(ctx, "ERR bad epoch");
+    }
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
+    bool failed = false;
+    if (key.state != KEY_OURS) {
+        reply_error(ctx, state_error(key.state));
+    } else {
+        if (bf_turn(key.value, (uint64_t)epoch, &failed)) RedisModule_ReplicateVerbatim(ctx);
+        if (failed) {
+            reply_error(ctx, "ERR Insufficient memory");
+        } else {
+            reply_ok(ctx);
+        }
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+const struct command bf_commands[] = {
+    {"bf.reserve", bf_reserve, "write deny-oom", "write fast bloom", 1},
+    {"bf.add", bf_add_command, "write deny-oom", "write bloom", 1},
+    {"bf.madd", bf_madd, "write deny-oom", "write bloom", 1},
+    {"bf.insert", bf_insert, "write deny-oom", "write bloom", 1},
+    {"bf.exists", bf_exists, "readonly fast", "read bloom", 1},
+    {"bf.mexists", bf_mexists, "readonly fast", "read bloom", 1},
+    {"bf.info", bf_info, "readonly fast", "read fast bloom", 1},
+    {"bf.card", bf_card, "readonly fast", "read fast bloom", 1},
+    {"bf.debug", bf_debug, "readonly fast", "read bloom", 1},
+    {"bf.scandump", bf_scandump, "readonly fast", "read bloom", 1},
+    {"bf.loadchunk", bf_loadchunk, "write deny-oom", "write bloom", 1},
+    {"bf.merge", bf_merge_command, "write deny-oom", "write bloom", -1},
+    {"tamis.turn", tamis_turn, "write", "write bloom", 1},
+    {NULL, NULL, NULL, NULL, 0},
+};

@@ -1,0 +1,374 @@
+/* bf_filter.c - a Bloom filter of ours
+ *
+ *     chain 0    takes the items          } with a window: the generations, newest first,
+ *     chain 1    ...                      } each with its epoch and the same secret
+ *     guests     from other filters, by BF.MERGE: asked, never added to
+ *
+ * An item is there if any chain has it.  A chain is a store (store.c) and a reckoning in links
+ * as RedisBloom has them: a link holds `capacity` items, the next `expansion` times as many; an
+ * item that no chain has is counted in the newest link, or in a new one if that is full.  The
+ * reckoning is what BF.INFO tells and what makes a filter that does not scale full; it costs
+ * four numbers, since all links but the newest are full.  What the store does below is its own.
+ *
+ * The window.  With WINDOW seconds and g generations time is cut into steps of window / g.  A
+ * step in which an item is added has its own generation; those that are more than g steps old
+ * are forgotten.  So an item is there for at least the window after it was last added, and for
+ * at most a step longer.  Each of the g + 1 generations that may be alive has an equal part of the
+ * error and of the capacity.  Adding an item that only an older generation has puts it in the
+ * newest as well: that is what "last added" means.
+ *
+ * Turning happens only when the primary says so (BF_TURN in bf_commands.c), so that a replica
+ * and a replayed AOF have the generations that the primary had; looking skips what is too old
+ * by the clock.
+ *
+ * Merging keeps the chains of the other filter as guests, since filters have secrets of their
+ * own and bits of different secrets cannot be united.  The rates add up; bf_numbers tells the
+ * bound.  A chain of the same secret and shape (from COPY, or merged before) is united bit by
+ * bit as long as that keeps its promise. */
+#include "bf.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "memory.h"
+#include "redis_module.h"
+
+/* ---- chains */
+
+static double chain_error(const struct bf *f) {
+    return f->window == 0 ? f->error : f->error / (f->generations + 1);
+}
+
+static uint64_t chain_capacity(uint64_t capacity, uint64_t window, uint32_t generations) {
+    return window == 0 ? capacity : (capacity + generations - 1) / generations;
+}
+
+static struct store_want chain_want(const struct bf *f, const uint8_t *secret) {
+    return (struct store_want){
+        .secret = secret,
+        .capacity = chain_capacity(f->capacity, f->window, f->generations),
+        .rate = chain_error(f),
+        .limit = f->window == 0 ? f->limit : f->limit / (f->generations + 1),
+        .grows = f->expansion != 0,
+    };
+}
+
+/* Room for another chain at `at`. */
+static bool chains_insert(struct bf *f, uint32_t at, const struct chain *chain) {
+    struct chain *larger = memory_alloc((f->chains + 1) * sizeof *larger);
+    if (larger == NULL) return false;
+    if (at != 0) memcpy(larger, f->chain, at * sizeof *larger);
+    larger[at] = *chain;
+    if (at < f->chains) {
+        memcpy(larger + at + 1, f->chain + at, (f->chains - at) * sizeof *larger);
+    }
+    memory_free(f->chain);
+    f->chain = larger;
+    f->chains++;
+    return true;
+}
+
+static bool chain_open(struct bf *f, const uint8_t *secret, uint64_t epoch) {
+    const struct store_want want = chain_want(f, secret);
+    const struct chain chain = {.store = store_create(&want),
+                                .links = 1,
+                                .first_capacity = want.capacity,
+                                .last_capacity = want.capacity,
+                                .epoch = epoch};
+    if (chain.store == NULL) return false;
+    if (chains_insert(f, 0, &chain)) return true;
+    store_free(chain.store);
+    return false;
+}
+
+/* ---- life */
+
+static struct bf *bf_empty(const struct bf_want *want) {
+    struct bf *f = memory_zeroed(sizeof *f);
+    if (f == NULL) return NULL;
+    f->error = want->error > BF_ERROR_MOST ? BF_ERROR_MOST : want->error;
+    f->capacity = want->capacity;
+    f->expansion = want->expansion;
+    f->limit = want->limit;
+    f->window = want->window;
+    f->generations = want->generations;
+    return f;
+}
+
+struct bf *bf_create(const struct bf_want *want) {
+    uint8_t secret[TAMIS_SECRET_BYTES];
+    struct bf *f = bf_empty(want);
+    if (f == NULL) return NULL;
+    RedisModule_GetRandomBytes(secret, sizeof secret);
+    if (chain_open(f, secret, want->epoch)) return f;
+    bf_free(f);
+    return NULL;
+}
+
+uint64_t bf_plan(const struct bf_want *want) {
+    static const uint8_t nothing[TAMIS_SECRET_BYTES];
+    const struct bf f = {.error = want->error > BF_ERROR_MOST ? BF_ERROR_MOST : want->error,
+                         .capacity = want->capacity,
+                         .expansion = want->expansion,
+                         .limit = want->limit,
+                         .window = want->window,
+                         .generations = want->generations};
+    const struct store_want store = chain_want(&f, nothing);
+    const uint64_t bytes = store_plan(&store);
+    const uint64_t chains = want->window == 0 ? 1 : want->generations + 1;
+    if (bytes > UINT64_MAX / 2 / chains) return UINT64_MAX;
+    if (want->limit != 0 && bytes * chains > want->limit) return UINT64_MAX;
+    return bytes * chains;
+}
+
+struct bf *bf_of_legacy(struct bf_legacy *legacy) {
+    struct bf *f = legacy == NULL ? NULL : memory_zeroed(sizeof *f);
+    if (f != NULL) f->legacy = legacy;
+    if (f == NULL) bf_legacy_free(legacy);
+    return f;
+}
+
+void bf_free(struct bf *f) {
+    if (f == NULL) return;
+    bf_legacy_free(f->legacy);
+    for (uint32_t i = 0; i < f->chains; i++) store_free(f->chain[i].store);
+    memory_free(f->chain);
+    memory_free(f);
+}
+
+struct bf *bf_copy(const struct bf *from) {
+    if (from->legacy != NULL) return bf_of_legacy(bf_legacy_copy(from->legacy));
+    struct bf *f = memory_alloc(sizeof *f);
+    if (f == NULL) return NULL;
+    *f = *from;
+    f->chains = 0;
+    f->chain = memory_alloc(from->chains * sizeof *f->chain);
+    while (f->chain != NULL && f->chains < from->chains) {
+        struct chain *c = &f->chain[f->chains];
+        *c = from->chain[f->chains];
+        c->store = store_copy(c->store);
+        if (c->store == NULL) break;
+        f->chains++;
+    }
+    if (f->chains == from->chains) return f;
+    bf_free(f);
+    return NULL;
+}
+
+/* ---- asking */
+
+static bool is_alive(const struct bf *f, const struct chain *c, uint64_t epoch) {
+    return f->window == 0 || c->guest || c->epoch + f->generations >= epoch;
+}
+
+static void hash_items(const struct store *s, const struct bf_item *items, size_t count,
+                       uint64_t *hashes) {
+    for (size_t i = 0; i < count; i++) hashes[i] = store_hash(s, items[i].bytes, items[i].length);
+}
+
+static bool same_secret(const struct chain *a, const struct chain *b) {
+    return memcmp(a->store->secret, b->store->secret, TAMIS_SECRET_BYTES) == 0;
+}
+
+/* Asks the chains from `first` on; `hashes` are those of chain 0. */
+static void ask_chains(const struct bf *f, uint32_t first, const struct bf_item *items,
+                       const uint64_t *hashes, size_t count, uint64_t epoch, bool *answers) {
+    uint64_t others[STORE_BATCH];
+    for (uint32_t i = first; i < f->chains; i++) {
+        const struct chain *c = &f->chain[i];
+        if (!is_alive(f, c, epoch)) continue;
+        const bool same = same_secret(c, &f->chain[0]);
+        if (!same) hash_items(c->store, items, count, others);
+        store_contains_batch(c->store, same ? hashes : others, count, answers);
+    }
+}
+
+void bf_contains(const struct bf *f, const struct bf_item *items, size_t count, uint64_t epoch,
+                 bool *answers) {
+    uint64_t hashes[STORE_BATCH];
+    if (f->legacy != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            answers[i] = bf_legacy_contains(f->legacy, items[i].bytes, items[i].length);
+        }
+        return;
+    }
+    memset(answers, 0, count * sizeof *answers);
+    hash_items(f->chain[0].store, items, count, hashes);
+    ask_chains(f, 0, items, hashes, count, epoch, answers);
+}
+
+/* ---- adding */
+
+/* Counts one item more; false if the chain is full and must not scale. */
+static bool reckon(const struct bf *f, struct chain *c) {
+    if (c->last_size >= c->last_capacity) {
+        if (f->expansion == 0 || c->last_capacity > UINT64_MAX / 2 / f->expansion) return false;
+        c->before += c->last_capacity;
+        c->last_capacity *= f->expansion;
+        c->last_size = 0;
+        c->links++;
+    }
+    c->last_size++;
+    return true;
+}
+
+static enum bf_result add_one(struct bf *f, uint64_t hash) {
+    struct chain *c = &f->chain[0];
+    if (store_contains(c->store, hash)) return BF_PRESENT;
+    const struct chain as_it_was = *c;
+    if (!reckon(f, c)) return BF_FULL;
+    const enum store_result result = store_add(c->store, hash);
+    if (result == STORE_OK) return BF_ADDED;
+    *c = as_it_was;
+    return result == STORE_FULL && f->limit != 0 ? BF_LIMIT : BF_FAILED;
+}
+
+static size_t add_to_legacy(struct bf_legacy *f, const struct bf_item *items, size_t count,
+                            enum bf_result *results) {
+    static const enum bf_result same[] = {[LEGACY_ADDED] = BF_ADDED,
+                                          [LEGACY_PRESENT] = BF_PRESENT,
+                                          [LEGACY_FULL] = BF_FULL,
+                                          [LEGACY_FAILED] = BF_FAILED};
+    for (size_t i = 0; i < count; i++) {
+        results[i] = same[bf_legacy_add(f, items[i].bytes, items[i].length)];
+        if (results[i] != BF_ADDED && results[i] != BF_PRESENT) return i + 1;
+    }
+    return count;
+}
+
+/* First all are asked in one go, which brings what they need into the cache; then those that
+ * are not there are added one by one, since an item may come twice. */
+size_t bf_add(struct bf *f, const struct bf_item *items, size_t count, enum bf_result *results) {
+    uint64_t hashes[STORE_BATCH];
+    bool newest[STORE_BATCH] = {false}, others[STORE_BATCH] = {false};
+    if (f->legacy != NULL) return add_to_legacy(f->legacy, items, count, results);
+    if (count == 0) return 0;
+    if (bf_is_loading(f)) {
+        results[0] = BF_LOADING;
+        return 1;
+    }
+    hash_items(f->chain[0].store, items, count, hashes);
+    store_contains_batch(f->chain[0].store, hashes, count, newest);
+    ask_chains(f, 1, items, hashes, count, f->chain[0].epoch, others);
+    for (size_t i = 0; i < count; i++) {
+        results[i] = BF_PRESENT;
+        if (newest[i] || (others[i] && f->window == 0)) continue;
+        results[i] = add_one(f, hashes[i]);
+        if (results[i] == BF_ADDED && others[i]) results[i] = BF_REFRESHED;
+        if (results[i] >= BF_FULL) return i + 1;
+    }
+    return count;
+}
+
+/* ---- the window */
+
+uint64_t bf_epoch(const struct bf *f, uint64_t milliseconds) {
+    if (f->legacy != NULL || f->window == 0) return 0;
+    const uint64_t step = f->window / f->generations;
+    return milliseconds / (step == 0 ? 1 : step);
+}
+
+bool bf_turn(struct bf *f, uint64_t epoch, bool *failed) {
+    *failed = false;
+    if (f->legacy != NULL || f->window == 0 || f->chain[0].epoch >= epoch) return false;
+    uint8_t secret[TAMIS_SECRET_BYTES];
+    memcpy(secret, f->chain[0].store->secret, sizeof secret);
+    if (!chain_open(f, secret, epoch)) {
+        *failed = true;
+        return false;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < f->chains; i++) {
+        if (is_alive(f, &f->chain[i], epoch)) {
+            f->chain[kept++] = f->chain[i];
+        } else {
+            store_free(f->chain[i].store);
+        }
+    }
+    f->chains = kept;
+    return true;
+}
+
+/* ---- merging */
+
+/* Unites a chain with one that is alike. */
+static bool merge_alike(struct bf *into, const struct chain *from) {
+    for (uint32_t i = 0; i < into->chains; i++) {
+        struct chain *c = &into->chain[i];
+        if (!store_merge(c->store, from->store)) continue;
+        const uint64_t room = c->last_capacity - c->last_size;
+        c->last_size += from->last_size < room ? from->last_size : room;
+        return true;
+    }
+    return false;
+}
+
+static const char *merge_chain(struct bf *into, const struct chain *from) {
+    if (merge_alike(into, from)) return NULL;
+    if (into->chains == BF_CHAINS_MOST) return "ERR too many filters in one";
+    struct chain guest = *from;
+    guest.guest = true;
+    guest.store = store_copy(from->store);
+    if (guest.store == NULL) return "ERR Insufficient memory";
+    if (chains_insert(into, into->chains, &guest)) return NULL;
+    store_free(guest.store);
+    return "ERR Insufficient memory";
+}
+
+const char *bf_merge(struct bf *into, const struct bf *from) {
+    if ((into->legacy == NULL) != (from->legacy == NULL)) {
+        return "ERR a filter of RedisBloom can be merged with its like alone";
+    }
+    if (into->legacy != NULL) {
+        return bf_legacy_merge(into->legacy, from->legacy)
+                   ? NULL
+                   : "ERR filters of RedisBloom must be of the same shape, and hold what both have";
+    }
+    if (into->window != 0 || from->window != 0) return "ERR a filter with a window is not merged";
+    if (bf_is_loading(into) || bf_is_loading(from)) return "ERR the filter is being loaded";
+    for (uint32_t i = 0; i < from->chains; i++) {
+        const char *wrong = merge_chain(into, &from->chain[i]);
+        if (wrong != NULL) return wrong;
+    }
+    return NULL;
+}
+
+/* ---- numbers */
+
+static struct bf_numbers legacy_numbers(const struct bf_legacy *l) {
+    struct bf_numbers n = {.bytes = bf_legacy_bytes(l), .links = l->links, .items = l->size};
+    for (uint32_t i = 0; i < l->links; i++) {
+        n.capacity += l->link[i].entries;
+        n.error += l->link[i].error;
+    }
+    return n;
+}
+
+struct bf_numbers bf_numbers(const struct bf *f) {
+    if (f->legacy != NULL) return legacy_numbers(f->legacy);
+    struct bf_numbers n = {.bytes = sizeof *f + f->chains * sizeof *f->chain};
+    for (uint32_t i = 0; i < f->chains; i++) {
+        const struct chain *c = &f->chain[i];
+        n.bytes += store_bytes(c->store);
+        n.capacity += c->before + c->last_capacity;
+        n.links += c->links;
+        n.items += c->before + c->last_size;
+        if (f->window == 0) n.error += c->store->rate;
+    }
+    if (f->window != 0) n.error = f->error;
+    return n;
+}
+
+size_t bf_effort(const struct bf *f) {
+    if (f->legacy != NULL) return f->legacy->links;
+    size_t effort = 0;
+    for (uint32_t i = 0; i < f->chains; i++) effort += store_effort(f->chain[i].store);
+    return effort;
+}
+
+bool bf_is_loading(const struct bf *f) {
+    for (uint32_t i = 0; i < f->chains; i++) {
+        if (f->chain[i].store->awaiting != 0) return true;
+    }
+    return false;
+}

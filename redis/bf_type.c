@@ -1,0 +1,219 @@
+/* bf_type.c - the type MBbloom--: what the server asks of a BF key
+ *
+ * RDB.  A filter that came from RedisBloom is written as RedisBloom writes it, number for number,
+ * so that its DUMP is the same and it can go back.  A filter of ours has to live under the same
+ * name and version, and is told apart by its first two numbers: RedisBloom's are the items
+ * and the links, ours 2^64 - 1 and 0.  RedisBloom refuses such a value whatever its version:
+ * there is no filter without links, and what follows would not be read to its end.
+ *
+ *     ours   u 2^64-1, u 0, s header (bf_chunks.c), s piece for each segment that is there
+ *
+ * (A version of our own would have been simpler, but a type writes one version only, and then
+ * RedisBloom's filters could not be written back.)
+ *
+ * AOF.  The commands that BF.SCANDUMP would give chunks for. */
+#include <string.h>
+
+#include "bf.h"
+#include "memory.h"
+#include "types.h"
+
+RedisModuleType *bf_type;
+
+/* ---- RDB */
+
+static void save_ours(RedisModuleIO *rdb, const struct bf *f) {
+    size_t length;
+    uint8_t *header = bf_header(f, &length);
+    RedisModule_SaveUnsigned(rdb, RDB_OURS);
+    RedisModule_SaveUnsigned(rdb, 0);
+    /* Without memory an empty string is written, which cannot be loaded: better than nothing
+     * at all, since then the whole file could not be read. */
+    RedisModule_SaveStringBuffer(rdb, (const char *)header, header == NULL ? 0 : length);
+    memory_free(header);
+    uint64_t slot = 0;
+    for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
+        uint8_t *bytes = piece_bytes(piece, &length);
+        RedisModule_SaveUnsigned(rdb, slot);
+        RedisModule_SaveStringBuffer(rdb, (const char *)bytes, bytes == NULL ? 0 : length);
+        memory_free(bytes);
+    }
+    RedisModule_SaveUnsigned(rdb, UINT64_MAX);
+}
+
+static void rdb_save(RedisModuleIO *rdb, void *value) {
+    const struct bf *f = value;
+    if (f->legacy != NULL) {
+        bf_legacy_save(rdb, f->legacy);
+    } else {
+        save_ours(rdb, f);
+    }
+}
+
+static struct bf *load_header(RedisModuleIO *rdb) {
+    size_t length = 0;
+    char *header = RedisModule_LoadStringBuffer(rdb, &length);
+    if (header == NULL) return NULL;
+    struct bf *f =
+        RedisModule_IsIOError(rdb) ? NULL : bf_from_header((const uint8_t *)header, length);
+    RedisModule_Free(header);
+    return f;
+}
+
+static bool load_piece(RedisModuleIO *rdb, struct bf *f, uint64_t slot) {
+    size_t length = 0;
+    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
+    if (bytes == NULL) return false;
+    const bool good = !RedisModule_IsIOError(rdb) && bf_load_piece(f, slot, bytes, length);
+    RedisModule_Free(bytes);
+    return good;
+}
+
+static struct bf *load_ours(RedisModuleIO *rdb) {
+    const uint64_t zero = RedisModule_LoadUnsigned(rdb);
+    if (RedisModule_IsIOError(rdb) || zero != 0) return NULL;
+    struct bf *f = load_header(rdb);
+    bool good = f != NULL;
+    while (good) {
+        const uint64_t slot = RedisModule_LoadUnsigned(rdb);
+        good = !RedisModule_IsIOError(rdb);
+        if (!good || slot == UINT64_MAX) break;
+        good = load_piece(rdb, f, slot);
+    }
+    if (good) return f;
+    bf_free(f);
+    return NULL;
+}
+
+static void *rdb_load(RedisModuleIO *rdb, int version) {
+    if (version > RDB_VERSION) return NULL;
+    const uint64_t first = RedisModule_LoadUnsigned(rdb);
+    if (RedisModule_IsIOError(rdb)) return NULL;
+    if (first == RDB_OURS && version == RDB_VERSION) return load_ours(rdb);
+    return bf_of_legacy(bf_legacy_load(rdb, first, version));
+}
+
+/* ---- AOF */
+
+static void emit(RedisModuleIO *aof, RedisModuleString *key, long long iterator, const void *bytes,
+                 size_t length) {
+    RedisModule_EmitAOF(aof, "BF.LOADCHUNK", "slb", key, iterator, (const char *)bytes, length);
+}
+
+static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const struct bf_legacy *f) {
+    const size_t size = bf_legacy_header_size(f);
+    uint8_t *header = memory_alloc(size);
+    if (header == NULL) return;
+    bf_legacy_header(f, header);
+    emit(aof, key, 1, header, size);
+    memory_free(header);
+    const uint8_t *data;
+    long long next;
+    for (long long at = 1; (at != 0); at = next) {
+        const size_t length = bf_legacy_chunk(f, at, &data, &next);
+        if (length != 0) emit(aof, key, next, data, length);
+    }
+}
+
+static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {
+    const struct bf *f = value;
+    size_t length;
+    if (f->legacy != NULL) {
+        rewrite_legacy(aof, key, f->legacy);
+        return;
+    }
+    uint8_t *header = bf_header(f, &length);
+    if (header == NULL) return;
+    emit(aof, key, 1, header, length);
+    memory_free(header);
+    uint64_t slot = 0;
+    for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
+        uint8_t *bytes = piece_bytes(piece, &length);
+        if (bytes != NULL) emit(aof, key, (long long)slot + 2, bytes, length);
+        memory_free(bytes);
+    }
+}
+
+/* ---- the rest */
+
+static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t samples) {
+    (void)ctx, (void)samples;
+    return (size_t)bf_numbers(value).bytes;
+}
+
+static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
+    (void)ctx;
+    return bf_effort(value);
+}
+
+static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
+    (void)ctx;
+    return bf_copy(value);
+}
+
+static void release(void *value) { bf_free(value); }
+
+static void add_digest(RedisModuleDigest *digest, const void *bytes, size_t length) {
+    if (bytes != NULL) RedisModule_DigestAddStringBuffer(digest, bytes, length);
+}
+
+static void digest_legacy(RedisModuleDigest *digest, const struct bf_legacy *f) {
+    for (uint32_t i = 0; i < f->links; i++) {
+        const struct legacy_link *l = &f->link[i];
+        const uint64_t numbers[] = {l->bits, l->size, l->entries, l->hashes, f->growth, f->options};
+        add_digest(digest, numbers, sizeof numbers);
+        add_digest(digest, l->data, (size_t)l->bytes);
+    }
+}
+
+static void digest(RedisModuleDigest *sum, void *value) {
+    const struct bf *f = value;
+    size_t length = 0;
+    if (f->legacy != NULL) {
+        digest_legacy(sum, f->legacy);
+    } else {
+        uint8_t *header = bf_header(f, &length);
+        add_digest(sum, header, length);
+        memory_free(header);
+        uint64_t slot = 0;
+        for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
+            uint8_t *bytes = piece_bytes(piece, &length);
+            add_digest(sum, bytes, length);
+            memory_free(bytes);
+        }
+    }
+    RedisModule_DigestEndSequence(sum);
+}
+
+/* Moves what lies in sparse pages.  What the library holds cannot be moved from outside; when
+ * the filter itself was found in such a page its small segments, which are likely to be there
+ * as well, are made anew.  (Tables of more than 16 KiB have pages of their own.) */
+static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value) {
+    struct bf *f = RedisModule_DefragAlloc(ctx, *value);
+    (void)key;
+    if (f == NULL) return 0;
+    *value = f;
+    struct chain *chains = RedisModule_DefragAlloc(ctx, f->chain);
+    if (chains != NULL) f->chain = chains;
+    for (uint32_t i = 0; i < f->chains; i++) store_move(f->chain[i].store);
+    return 0;
+}
+
+bool bf_type_register(RedisModuleCtx *ctx) {
+    RedisModuleTypeMethods methods = {.version = REDISMODULE_TYPE_METHOD_VERSION,
+                                      .rdb_load = rdb_load,
+                                      .rdb_save = rdb_save,
+                                      .aof_rewrite = aof_rewrite,
+                                      .digest = digest,
+                                      .free = release,
+                                      .mem_usage2 = mem_usage,
+                                      .free_effort2 = free_effort,
+                                      .copy2 = copy};
+#if !defined(TAMIS_REDIS_MALLOC)
+    methods.defrag = defrag; /* which moves blocks of the server's allocator alone */
+#else
+    (void)defrag;
+#endif
+    bf_type = RedisModule_CreateDataType(ctx, "MBbloom--", RDB_VERSION, &methods);
+    return bf_type != NULL;
+}

@@ -1,0 +1,55 @@
+/* replies.c - see replies.h */
+#include "replies.h"
+
+bool reply_is_resp3(RedisModuleCtx *ctx) {
+    return (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3) != 0;
+}
+
+void reply_bool(RedisModuleCtx *ctx, bool resp3, bool value) {
+    if (resp3) {
+        RedisModule_ReplyWithBool(ctx, value);
+    } else {
+        RedisModule_ReplyWithLongLong(ctx, value);
+    }
+}
+
+void reply_map(RedisModuleCtx *ctx, bool resp3, long pairs) {
+    if (resp3) {
+        RedisModule_ReplyWithMap(ctx, pairs);
+    } else {
+        RedisModule_ReplyWithArray(ctx, 2 * pairs);
+    }
+}
+
+void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value) {
+    RedisModule_ReplyWithSimpleString(ctx, name);
+    RedisModule_ReplyWithLongLong(ctx, (long long)value);
+}
+
+int reply_ok(RedisModuleCtx *ctx) { return RedisModule_ReplyWithSimpleString(ctx, "OK"); }
+
+int reply_error(RedisModuleCtx *ctx, const char *text) {
+    return RedisModule_ReplyWithError(ctx, text);
+}
+
+struct key key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, RedisModuleType *type) {
+    struct key key = {.handle = RedisModule_OpenKey(ctx, name, mode)};
+    if (key.handle == NULL || RedisModule_KeyType(key.handle) == REDISMODULE_KEYTYPE_EMPTY) {
+        key.state = KEY_EMPTY;
+    } else if (RedisModule_ModuleTypeGetType(key.handle) != type) {
+        key.state = KEY_WRONG_TYPE;
+    } else {
+        key.state = KEY_OURS;
+        key.value = RedisModule_ModuleTypeGetValue(key.handle);
+    }
+    return key;
+}
+
+void key_close(const struct key *key) {
+    if (key->handle != NULL) RedisModule_CloseKey(key->handle);
+}
+
+void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
+    RedisModule_SignalModifiedKey(ctx, name);
+    RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);
+}

@@ -1,0 +1,198 @@
+/* settings.c - the module's configuration
+ *
+ * The same settings by two ways: pairs of words when the module is loaded, on any server, and
+ * CONFIG GET and SET.  There a name is bf.NAME on servers before 8.0, which put the module's
+ * name before every setting, and NAME from then on.
+ *
+ * All are strings to the server, so that one table has the limits and one function the texts
+ * of what is out of them. */
+#include "settings.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVER_8 0x080000
+
+static struct settings current = {.bf_error_rate = 0.01,
+                                  .bf_initial_size = 100,
+                                  .bf_expansion_factor = 2,
+                                  .cf_bucket_size = 2,
+                                  .cf_initial_size = 1024,
+                                  .cf_max_iterations = 20,
+                                  .cf_expansion_factor = 1,
+                                  .cf_max_expansions = 32};
+
+const struct settings *settings(void) { return &current; }
+
+struct setting {
+    const char *name;
+    const char *old_name; /* of the load-time argument in RedisBloom 2.x; or NULL */
+    const char *initially;
+    size_t offset; /* in struct settings */
+    long long least, most;
+    bool is_rate;
+};
+
+#define AT(field) offsetof(struct settings, field)
+static const struct setting table[] = {
+    {"bf-error-rate", "ERROR_RATE", "0.01", AT(bf_error_rate), 0, 1, true},
+    {"bf-initial-size", "INITIAL_SIZE", "100", AT(bf_initial_size), 1, 1 << 30, false},
+    {"bf-expansion-factor", NULL, "2", AT(bf_expansion_factor), 0, 32768, false},
+    {"cf-bucket-size", NULL, "2", AT(cf_bucket_size), 1, 255, false},
+    {"cf-initial-size", NULL, "1024", AT(cf_initial_size), 2, 1 << 30, false},
+    {"cf-max-iterations", NULL, "20", AT(cf_max_iterations), 1, 65535, false},
+    {"cf-expansion-factor", NULL, "1", AT(cf_expansion_factor), 0, 32768, false},
+    {"cf-max-expansions", "CF_MAX_EXPANSIONS", "32", AT(cf_max_expansions), 1, 65536, false},
+};
+#undef AT
+#define SETTINGS (sizeof table / sizeof *table)
+
+static long long *integer_of(const struct setting *s) {
+    return (long long *)(void *)((char *)&current + s->offset);
+}
+
+/* ---- one value */
+
+struct complaint {
+    char text[128];
+};
+
+static bool complain_range(const struct setting *s, long long least, long long most,
+                           struct complaint *why) {
+    if (s->is_rate) {
+        snprintf(why->text, sizeof why->text, "Value for `%s` must be in the range (%f, %f)",
+                 s->name, 0.0, 1.0);
+    } else {
+        snprintf(why->text, sizeof why->text, "Value for `%s` must be in the range [%lld, %lld]",
+                 s->name, least, most);
+    }
+    return false;
+}
+
+static bool set_rate(const struct setting *s, RedisModuleString *text, struct complaint *why) {
+    double value;
+    if (RedisModule_StringToDouble(text, &value) != REDISMODULE_OK || isnan(value)) {
+        snprintf(why->text, sizeof why->text, "Invalid value for `%s`", s->name);
+        return false;
+    }
+    if (!(value > 0 && value < 1)) return complain_range(s, 0, 0, why);
+    current.bf_error_rate = value;
+    return true;
+}
+
+/* A bucket must fit twice into the smallest filter. */
+static void narrow(const struct setting *s, long long *least, long long *most) {
+    if (s->offset == offsetof(struct settings, cf_bucket_size)) {
+        const long long half = current.cf_initial_size / 2;
+        if (half < *most) *most = half;
+    }
+    if (s->offset == offsetof(struct settings, cf_initial_size)) {
+        *least = 2 * current.cf_bucket_size;
+    }
+}
+
+static bool set_value(const struct setting *s, RedisModuleString *text, struct complaint *why) {
+    if (s->is_rate) return set_rate(s, text, why);
+    long long value, least = s->least, most = s->most;
+    if (RedisModule_StringToLongLong(text, &value) != REDISMODULE_OK) {
+        snprintf(why->text, sizeof why->text, "Invalid value for `%s`", s->name);
+        return false;
+    }
+    narrow(s, &least, &most);
+    if (value < least || value > most) return complain_range(s, least, most, why);
+    *integer_of(s) = value;
+    return true;
+}
+
+/* ---- CONFIG */
+
+/* The server keeps the string that it was given last. */
+static RedisModuleString *shown[SETTINGS];
+
+static RedisModuleString *config_get(const char *name, void *privdata) {
+    const struct setting *s = privdata;
+    char text[32];
+    const int length = s->is_rate ? snprintf(text, sizeof text, "%.17g", current.bf_error_rate)
+                                  : snprintf(text, sizeof text, "%lld", *integer_of(s));
+    /* The shortest text that reads as the same number. */
+    int shortest = length;
+    for (int digits = 1; s->is_rate && digits < 17; digits++) {
+        char trial[32];
+        const int n = snprintf(trial, sizeof trial, "%.*g", digits, current.bf_error_rate);
+        if (strtod(trial, NULL) != current.bf_error_rate) continue;
+        memcpy(text, trial, (size_t)n);
+        shortest = n;
+        break;
+    }
+    RedisModuleString **mine = &shown[s - table];
+    if (*mine != NULL) RedisModule_FreeString(NULL, *mine);
+    *mine = RedisModule_CreateString(NULL, text, (size_t)shortest);
+    (void)name;
+    return *mine;
+}
+
+static int config_set(const char *name, RedisModuleString *value, void *privdata,
+                      RedisModuleString **err) {
+    struct complaint why;
+    (void)name;
+    if (set_value(privdata, value, &why)) return REDISMODULE_OK;
+    *err = RedisModule_CreateString(NULL, why.text, strlen(why.text));
+    return REDISMODULE_ERR;
+}
+
+static bool register_configs(RedisModuleCtx *ctx) {
+    if (RedisModule_RegisterStringConfig == NULL || RedisModule_LoadConfigs == NULL) return true;
+    const bool plain =
+        RedisModule_GetServerVersion != NULL && RedisModule_GetServerVersion() >= SERVER_8;
+    const unsigned flags = plain ? REDISMODULE_CONFIG_UNPREFIXED : REDISMODULE_CONFIG_DEFAULT;
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (RedisModule_RegisterStringConfig(ctx, table[i].name, table[i].initially, flags,
+                                             config_get, config_set, NULL,
+                                             (void *)(uintptr_t)&table[i]) != REDISMODULE_OK) {
+            return false;
+        }
+    }
+    return RedisModule_LoadConfigs(ctx) == REDISMODULE_OK;
+}
+
+/* ---- MODULE LOAD */
+
+static bool same_word(const char *a, const char *b) {
+    if (b == NULL) return false;
+    while (*a != '\0' && tolower((unsigned char)*a) == tolower((unsigned char)*b)) a++, b++;
+    return *a == '\0' && *b == '\0';
+}
+
+static bool load_argument(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString *value) {
+    const char *word = RedisModule_StringPtrLen(name, NULL);
+    struct complaint why;
+    for (size_t i = 0; i < SETTINGS; i++) {
+        const struct setting *s = &table[i];
+        if (!same_word(word, s->name) && !same_word(word, s->old_name)) continue;
+        if (set_value(s, value, &why)) return true;
+        RedisModule_Log(ctx, "warning", "%s", why.text);
+        return false;
+    }
+    RedisModule_Log(ctx, "warning", "Unrecognized option `%s`", word);
+    return false;
+}
+
+bool settings_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    size_t length;
+    /* Before the arguments, since registering sets all to their initial values. */
+    if (!register_configs(ctx)) return false;
+    if (argc == 1 && (RedisModule_StringPtrLen(argv[0], &length), length == 0)) return true;
+    if (argc % 2 != 0) {
+        RedisModule_Log(ctx, "warning", "Options come in pairs of a name and a value");
+        return false;
+    }
+    for (int i = 0; i < argc; i += 2) {
+        if (!load_argument(ctx, argv[i], argv[i + 1])) return false;
+    }
+    return true;
+}

@@ -1,0 +1,559 @@
+/* store.c - the keys of a filter: layers of segments
+ *
+ *     layer 0   capacity n0    [seg][seg][seg]          first: as large as was asked for
+ *     layer 1   1.16 n0        [seg][seg][seg][seg]     later: 1.16 times all before
+ *     ...                        ^ picked by the upper bits of the hash
+ *
+ * A key is added to the newest layer, and is there if any layer has it.  So the rates of the
+ * layers add up, and their sum must stay below the promise however many there will be: the
+ * first gets FIRST_SHARE of it (all, if the store is not to grow), the others parts of the
+ * rest that shrink by SHRINK.  With 1 % and a million keys the first layer takes 10.2 bits a
+ * key; grown from a hundred thousand to a million, 14.1; from a hundred, 19.7.  (Halving the
+ * rate in each layer and doubling the size, as RedisBloom does: 11, 21.5 and 30.)
+ *
+ * 1.16 makes three layers one factor of ten (2.16^3 = 10.08), so a store that was sized for a
+ * round number and holds another has no newest layer that is nearly empty.
+ *
+ * Kinds.  A first layer is a Bloom filter, which takes the least time, unless a cuckoo filter is
+ * clearly smaller: below 0.2 %.  Later layers have low rates and are cuckoo filters, at 13.5
+ * instead of 14.7 bits.  A cuckoo filter that finds no room for a key is a full one: the key
+ * goes to the next layer.  A store that must remove has cuckoo filters alone.
+ *
+ * Segments.  A layer of more than SEGMENT_KEYS keys is cut by the hash into filters of about a
+ * million keys, each made when the first key comes to it.  So no command waits for more
+ * than two megabytes of memory to be cleared, copied, dumped or freed at a time, whatever the
+ * capacity.  The upper bits of the hash choose the segment; inside it the hash is mixed anew
+ * by the library, so that all places of a segment are used.
+ *
+ * Invariants
+ *   - layer[i].keys <= layer[i].capacity, unless bits were merged.
+ *   - a segment is NULL (nothing is there) or a filter, or is awaited (and NULL).
+ *   - nothing is added or removed while segments are awaited. */
+#include "store.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "memory.h"
+
+#define SEGMENT_KEYS ((uint64_t)1 << 20)
+#define LAYERS_MOST 64
+#define LAYER_LEAST 64 /* keys of a later layer */
+#define LAYER_MOST ((uint64_t)1 << 32)
+
+#define FIRST_SHARE 0.74
+#define SHRINK 0.7
+#define GROWTH 1.16
+
+/* 64 bits of hash tell no finer. */
+#define RATE_LEAST 0x1p-48
+#define RATE_MOST 0.5
+
+#define CUCKOO_GAIN 0.92 /* a first layer is cuckoo if it is smaller by this factor */
+
+#define MOVED_BELOW 16384 /* larger blocks have pages of their own */
+
+/* ---- sizes */
+
+static double layer_rate(double promise, bool grows, uint32_t index) {
+    double rate = promise;
+    if (grows && index == 0) rate *= FIRST_SHARE;
+    if (grows && index > 0) rate *= (1 - FIRST_SHARE) * (1 - SHRINK) * pow(SHRINK, index - 1.0);
+    return rate < RATE_LEAST ? RATE_LEAST : rate;
+}
+
+static uint32_t segments_for(uint64_t capacity) {
+    return (uint32_t)((capacity + SEGMENT_KEYS - 1) / SEGMENT_KEYS);
+}
+
+static tamis_options segment_options(const struct layer *l) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.kind = l->kind;
+    o.capacity = (l->capacity + l->segments - 1) / l->segments;
+    o.rate = l->rate;
+    o.hasher = TAMIS_HASH_NONE;
+    return o;
+}
+
+/* Encoded bytes of one segment; UINT64_MAX if there can be none. */
+static uint64_t segment_size(const struct layer *l) {
+    const tamis_options o = segment_options(l);
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    return tamis_size(&o, &sizing) == TAMIS_OK ? sizing.bytes : UINT64_MAX;
+}
+
+/* Fills in kind, segments and sizes; false if no filter can be like that. */
+static bool layer_shape(struct layer *l, uint64_t capacity, double rate, bool first, bool removes) {
+    *l = (struct layer){.capacity = capacity, .rate = rate, .segments = segments_for(capacity)};
+    l->kind = TAMIS_CUCKOO;
+    const uint64_t cuckoo = segment_size(l);
+    l->kind = TAMIS_BLOOM;
+    const uint64_t bloom = segment_size(l);
+    const double gain = first ? CUCKOO_GAIN : 1;
+    if (removes || (double)cuckoo < gain * (double)bloom) l->kind = TAMIS_CUCKOO;
+    l->segment_bytes = l->kind == TAMIS_CUCKOO ? cuckoo : bloom;
+    return l->segment_bytes != UINT64_MAX;
+}
+
+static uint64_t layer_plan(const struct layer *l) { return l->segments * l->segment_bytes; }
+
+uint64_t store_plan(const struct store_want *want) {
+    struct layer first;
+    const double rate = layer_rate(want->rate, want->grows, 0);
+    return layer_shape(&first, want->capacity, rate, true, want->removes) ? layer_plan(&first)
+                                                                          : UINT64_MAX;
+}
+
+/* ---- layers */
+
+static void *store_alloc(struct store *s, size_t size) {
+    void *block = memory_zeroed(size);
+    if (block != NULL) s->bytes += size;
+    return block;
+}
+
+static void store_release(struct store *s, void *block, size_t size) {
+    if (block == NULL) return;
+    s->bytes -= size;
+    memory_free(block);
+}
+
+static size_t bitmap_bytes(uint32_t segments) { return (segments + 7) / 8; }
+
+static void layer_drop(struct store *s, struct layer *l) {
+    for (uint32_t i = 0; l->segment != NULL && i < l->segments; i++) tamis_free(l->segment[i]);
+    store_release(s, l->segment, l->segments * sizeof *l->segment);
+    store_release(s, l->awaited, bitmap_bytes(l->segments));
+}
+
+/* Room for one more layer in the array. */
+static bool layers_reserve(struct store *s) {
+    struct layer *larger = store_alloc(s, (s->layers + 1) * sizeof *larger);
+    if (larger == NULL) return false;
+    if (s->layers != 0) memcpy(larger, s->layer, s->layers * sizeof *larger);
+    store_release(s, s->layer, s->layers * sizeof *larger);
+    s->layer = larger;
+    return true;
+}
+
+/* Appends a layer whose shape is known; none of its segments is there yet. */
+static bool layer_append(struct store *s, const struct layer *shape) {
+    struct layer l = *shape;
+    l.segment = store_alloc(s, l.segments * sizeof *l.segment);
+    if (l.segment == NULL || !layers_reserve(s)) {
+        store_release(s, l.segment, l.segments * sizeof *l.segment);
+        return false;
+    }
+    s->layer[s->layers++] = l;
+    return true;
+}
+
+static bool segment_open(struct store *s, struct layer *l, uint32_t i) {
+    tamis_options o = segment_options(l);
+    o.allocator = memory_meter(&s->bytes);
+    return tamis_create(&o, &l->segment[i]) == TAMIS_OK;
+}
+
+static uint64_t planned_bytes(const struct store *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->layers; i++) sum += layer_plan(&s->layer[i]);
+    return sum;
+}
+
+static uint64_t planned_keys(const struct store *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->layers; i++) sum += s->layer[i].capacity;
+    return sum;
+}
+
+/* Appends the layer that comes next. */
+static enum store_result store_grow(struct store *s, uint64_t first_capacity) {
+    struct layer l;
+    uint64_t capacity = first_capacity;
+    if (s->layers == LAYERS_MOST) return STORE_FULL;
+    if (s->layers != 0) {
+        capacity = (uint64_t)ceil(GROWTH * (double)planned_keys(s));
+        if (capacity < LAYER_LEAST) capacity = LAYER_LEAST;
+        if (capacity > LAYER_MOST) capacity = LAYER_MOST;
+    }
+    const double rate = layer_rate(s->rate, s->grows, s->layers);
+    if (!layer_shape(&l, capacity, rate, s->layers == 0, s->removes)) return STORE_FULL;
+    if (s->limit != 0 && planned_bytes(s) + layer_plan(&l) > s->limit) return STORE_FULL;
+    if (!layer_append(s, &l)) return STORE_NO_MEMORY;
+    /* Memory that is taken at once shows at once in MEMORY USAGE. */
+    if (l.segments == 1 && !segment_open(s, &s->layer[s->layers - 1], 0)) {
+        layer_drop(s, &s->layer[--s->layers]);
+        return STORE_NO_MEMORY;
+    }
+    return STORE_OK;
+}
+
+/* ---- life */
+
+static struct store *store_empty(const struct store_want *want) {
+    struct store *s = memory_zeroed(sizeof *s);
+    if (s == NULL) return NULL;
+    memcpy(s->secret, want->secret, sizeof s->secret);
+    s->rate = want->rate;
+    s->limit = want->limit;
+    s->grows = want->grows;
+    s->removes = want->removes;
+    return s;
+}
+
+struct store *store_create(const struct store_want *want) {
+    struct store *s = store_empty(want);
+    if (s != NULL && store_grow(s, want->capacity) != STORE_OK) {
+        store_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void store_free(struct store *s) {
+    if (s == NULL) return;
+    for (uint32_t i = 0; i < s->layers; i++) layer_drop(s, &s->layer[i]);
+    store_release(s, s->layer, s->layers * sizeof *s->layer);
+    memory_free(s);
+}
+
+/* A copy of a filter that counts into another store: through its bytes, since a copy in the
+ * library keeps the allocator of the original. */
+static tamis_filter *segment_copy(struct store *s, const tamis_filter *from) {
+    const uint64_t size = tamis_encoded_size(from);
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *copy = NULL;
+    void *bytes = memory_alloc((size_t)size);
+    if (bytes == NULL) return NULL;
+    open.format = "tamis";
+    open.allocator = memory_meter(&s->bytes);
+    if (tamis_encode(from, bytes, (size_t)size, NULL) == TAMIS_OK) {
+        (void)tamis_decode(bytes, (size_t)size, &open, &copy);
+    }
+    memory_free(bytes);
+    return copy;
+}
+
+static bool layer_copy(struct store *s, const struct layer *from) {
+    struct layer shape = *from;
+    shape.segment = NULL;
+    shape.awaited = NULL;
+    if (!layer_append(s, &shape)) return false;
+    struct layer *l = &s->layer[s->layers - 1];
+    if (from->awaited != NULL) {
+        l->awaited = store_alloc(s, bitmap_bytes(l->segments));
+        if (l->awaited == NULL) return false;
+        memcpy(l->awaited, from->awaited, bitmap_bytes(l->segments));
+    }
+    for (uint32_t i = 0; i < l->segments; i++) {
+        if (from->segment[i] == NULL) continue;
+        l->segment[i] = segment_copy(s, from->segment[i]);
+        if (l->segment[i] == NULL) return false;
+    }
+    return true;
+}
+
+struct store *store_copy(const struct store *from) {
+    const struct store_want want = {.secret = from->secret,
+                                    .rate = from->rate,
+                                    .limit = from->limit,
+                                    .grows = from->grows,
+                                    .removes = from->removes};
+    struct store *s = store_empty(&want);
+    for (uint32_t i = 0; s != NULL && i < from->layers; i++) {
+        if (layer_copy(s, &from->layer[i])) continue;
+        store_free(s);
+        s = NULL;
+    }
+    if (s != NULL) s->awaiting = from->awaiting;
+    return s;
+}
+
+/* ---- one key */
+
+/* By the upper bits, without a division. */
+static uint32_t segment_of(const struct layer *l, uint64_t hash) {
+    if (l->segments == 1) return 0;
+    return (uint32_t)((hash >> 32) * l->segments >> 32);
+}
+
+static bool is_awaited(const struct layer *l, uint32_t i) {
+    return l->awaited != NULL && (l->awaited[i / 8] >> (i % 8) & 1) != 0;
+}
+
+static bool layer_contains(const struct layer *l, uint64_t hash) {
+    const uint32_t i = segment_of(l, hash);
+    if (l->segment[i] == NULL) return is_awaited(l, i);
+    return tamis_contains_hash(l->segment[i], hash);
+}
+
+bool store_contains(const struct store *s, uint64_t hash) {
+    for (uint32_t i = s->layers; i-- > 0;) {
+        if (layer_contains(&s->layer[i], hash)) return true;
+    }
+    return false;
+}
+
+void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t count,
+                          bool *answers) {
+    bool found[STORE_BATCH];
+    for (uint32_t i = s->layers; i-- > 0;) {
+        const struct layer *l = &s->layer[i];
+        if (l->segments == 1 && l->segment[0] != NULL && count <= STORE_BATCH) {
+            tamis_contains_hash_batch(l->segment[0], hashes, count, found);
+            for (size_t k = 0; k < count; k++) answers[k] |= found[k];
+            continue;
+        }
+        for (size_t k = 0; k < count; k++) {
+            answers[k] = answers[k] || layer_contains(l, hashes[k]);
+        }
+    }
+}
+
+/* STORE_FULL: this layer has no room for the key. */
+static enum store_result layer_add(struct store *s, struct layer *l, uint64_t hash) {
+    const uint32_t i = segment_of(l, hash);
+    if (l->keys >= l->capacity) return STORE_FULL;
+    if (l->segment[i] == NULL && !segment_open(s, l, i)) return STORE_NO_MEMORY;
+    const tamis_status status = tamis_add_hash(l->segment[i], hash, NULL);
+    if (status == TAMIS_OK) l->keys++;
+    return status == TAMIS_OK ? STORE_OK : status == TAMIS_E_FULL ? STORE_FULL : STORE_NO_MEMORY;
+}
+
+/* Where keys were removed an older layer may have room again. */
+static enum store_result add_to_older(struct store *s, uint64_t hash) {
+    for (uint32_t i = s->layers - 1; s->removes && i-- > 0;) {
+        const enum store_result result = layer_add(s, &s->layer[i], hash);
+        if (result != STORE_FULL) return result;
+    }
+    return STORE_FULL;
+}
+
+enum store_result store_add(struct store *s, uint64_t hash) {
+    enum store_result result = layer_add(s, &s->layer[s->layers - 1], hash);
+    if (result == STORE_FULL) result = add_to_older(s, hash);
+    if (result != STORE_FULL) return result;
+    result = store_grow(s, 0);
+    return result == STORE_OK ? layer_add(s, &s->layer[s->layers - 1], hash) : result;
+}
+
+unsigned store_count(const struct store *s, uint64_t hash) {
+    unsigned count = 0;
+    for (uint32_t i = 0; i < s->layers; i++) {
+        const struct layer *l = &s->layer[i];
+        const uint32_t k = segment_of(l, hash);
+        if (l->segment[k] != NULL) count += tamis_count_hash(l->segment[k], hash);
+        if (is_awaited(l, k)) count++;
+    }
+    return count;
+}
+
+bool store_remove(struct store *s, uint64_t hash) {
+    for (uint32_t i = s->layers; i-- > 0;) {
+        struct layer *l = &s->layer[i];
+        tamis_filter *segment = l->segment[segment_of(l, hash)];
+        if (segment == NULL || tamis_remove_hash(segment, hash) != TAMIS_OK) continue;
+        l->keys -= l->keys != 0;
+        return true;
+    }
+    return false;
+}
+
+void store_trim(struct store *s) {
+    while (s->layers > 1 && s->layer[s->layers - 1].keys == 0) {
+        struct layer *last = &s->layer[s->layers - 1];
+        layer_drop(s, last);
+        *last = (struct layer){.segments = 0};
+        /* The array stays one place longer than needed only in the server's eyes. */
+        s->layers--;
+        s->bytes -= sizeof *last;
+    }
+}
+
+/* ---- sums */
+
+uint64_t store_keys(const struct store *s) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->layers; i++) sum += s->layer[i].keys;
+    return sum;
+}
+
+size_t store_bytes(const struct store *s) { return sizeof *s + s->bytes; }
+
+size_t store_effort(const struct store *s) {
+    size_t effort = 1;
+    for (uint32_t i = 0; i < s->layers; i++) effort += s->layer[i].segments;
+    return effort;
+}
+
+/* ---- merging */
+
+static bool layers_alike(const struct layer *a, const struct layer *b) {
+    return a->kind == TAMIS_BLOOM && b->kind == TAMIS_BLOOM && a->capacity == b->capacity &&
+           a->segments == b->segments && a->rate == b->rate && a->keys + b->keys <= a->capacity;
+}
+
+static bool layer_merge(struct store *s, struct layer *into, const struct layer *from) {
+    for (uint32_t i = 0; i < into->segments; i++) {
+        if (from->segment[i] == NULL) continue;
+        if (into->segment[i] == NULL && !segment_open(s, into, i)) return false;
+        if (tamis_merge(into->segment[i], from->segment[i], TAMIS_UNION) != TAMIS_OK) return false;
+    }
+    into->keys += from->keys;
+    return true;
+}
+
+bool store_merge(struct store *into, const struct store *from) {
+    if (memcmp(into->secret, from->secret, sizeof into->secret) != 0) return false;
+    if (from->layers > into->layers || into->awaiting != 0 || from->awaiting != 0) return false;
+    for (uint32_t i = 0; i < from->layers; i++) {
+        if (!layers_alike(&into->layer[i], &from->layer[i])) return false;
+    }
+    for (uint32_t i = 0; i < from->layers; i++) {
+        if (!layer_merge(into, &into->layer[i], &from->layer[i])) return false;
+    }
+    return true;
+}
+
+/* ---- as bytes
+ *
+ *     16 secret, f64 rate, u64 limit, u32 flags (1 grows), u32 layers
+ *     for each layer: u32 kind, u32 segments, u64 capacity, u64 keys, f64 rate,
+ *                     a bit for each segment that is there, padded to bytes */
+
+enum { FLAG_GROWS = 1 };
+
+void store_write(const struct store *s, struct wire_writer *w) {
+    wire_put_bytes(w, s->secret, sizeof s->secret);
+    wire_put_double(w, s->rate);
+    wire_put64(w, s->limit);
+    wire_put32(w, s->grows ? FLAG_GROWS : 0);
+    wire_put32(w, s->layers);
+    for (uint32_t i = 0; i < s->layers; i++) {
+        const struct layer *l = &s->layer[i];
+        wire_put32(w, (uint32_t)l->kind);
+        wire_put32(w, l->segments);
+        wire_put64(w, l->capacity);
+        wire_put64(w, l->keys);
+        wire_put_double(w, l->rate);
+        for (uint32_t k = 0; k < l->segments; k += 8) {
+            uint8_t bits = 0;
+            for (uint32_t j = k; j < l->segments && j < k + 8; j++) {
+                const bool there = l->segment[j] != NULL || is_awaited(l, j);
+                bits = (uint8_t)(bits | (unsigned)there << (j - k));
+            }
+            wire_put(w, bits, 1);
+        }
+    }
+}
+
+static bool layer_is_sane(const struct layer *l, bool removes) {
+    const bool kind = l->kind == TAMIS_CUCKOO || (l->kind == TAMIS_BLOOM && !removes);
+    return kind && l->capacity >= 1 && l->capacity <= LAYER_MOST && l->keys <= l->capacity &&
+           l->segments == segments_for(l->capacity) && l->rate >= RATE_LEAST &&
+           l->rate <= RATE_MOST;
+}
+
+static bool layer_read(struct store *s, struct wire_reader *r) {
+    struct layer l = {.kind = (tamis_kind)wire_get32(r)};
+    l.segments = wire_get32(r);
+    l.capacity = wire_get64(r);
+    l.keys = wire_get64(r);
+    l.rate = wire_get_double(r);
+    if (r->bad || !layer_is_sane(&l, s->removes)) return false;
+    const uint8_t *bits = wire_take(r, bitmap_bytes(l.segments));
+    l.segment_bytes = segment_size(&l);
+    if (bits == NULL || l.segment_bytes == UINT64_MAX || !layer_append(s, &l)) return false;
+    struct layer *own = &s->layer[s->layers - 1];
+    for (uint32_t i = 0; i < l.segments; i++) own->awaiting += bits[i / 8] >> (i % 8) & 1;
+    if (own->awaiting == 0) return l.keys == 0;
+    own->awaited = store_alloc(s, bitmap_bytes(l.segments));
+    if (own->awaited == NULL) return false;
+    memcpy(own->awaited, bits, bitmap_bytes(l.segments));
+    s->awaiting += own->awaiting;
+    return true;
+}
+
+struct store *store_read(struct wire_reader *r, bool removes) {
+    const uint8_t *secret = wire_take(r, TAMIS_SECRET_BYTES);
+    struct store_want want = {.secret = secret, .removes = removes};
+    want.rate = wire_get_double(r);
+    want.limit = wire_get64(r);
+    const uint32_t flags = wire_get32(r), layers = wire_get32(r);
+    want.grows = (flags & FLAG_GROWS) != 0;
+    if (r->bad || !(want.rate > 0 && want.rate < 1) || flags > FLAG_GROWS || layers == 0 ||
+        layers > LAYERS_MOST) {
+        return NULL;
+    }
+    struct store *s = store_empty(&want);
+    for (uint32_t i = 0; s != NULL && i < layers; i++) {
+        if (layer_read(s, r)) continue;
+        store_free(s);
+        s = NULL;
+    }
+    return s;
+}
+
+uint64_t store_slots(const struct store *s) {
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < s->layers; i++) slots += s->layer[i].segments;
+    return slots;
+}
+
+/* The layer of a slot, which becomes the segment's number in it; NULL if there is none. */
+static struct layer *layer_of_slot(const struct store *s, uint64_t *slot) {
+    for (uint32_t i = 0; i < s->layers; i++) {
+        if (*slot < s->layer[i].segments) return &s->layer[i];
+        *slot -= s->layer[i].segments;
+    }
+    return NULL;
+}
+
+const tamis_filter *store_slot(const struct store *s, uint64_t slot) {
+    const struct layer *l = layer_of_slot(s, &slot);
+    return l == NULL ? NULL : l->segment[slot];
+}
+
+/* Is it the filter that this layer would have made? */
+static bool segment_fits(const struct layer *l, const tamis_filter *f) {
+    const tamis_options o = segment_options(l);
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    return tamis_info(f, &facts) == TAMIS_OK && facts.kind == l->kind &&
+           facts.hasher == TAMIS_HASH_NONE && facts.capacity == o.capacity &&
+           facts.rate_target == o.rate && facts.encoded_bytes == l->segment_bytes;
+}
+
+bool store_load(struct store *s, uint64_t slot, const void *bytes, size_t length) {
+    struct layer *l = layer_of_slot(s, &slot);
+    if (l == NULL || !is_awaited(l, (uint32_t)slot) || length != l->segment_bytes) return false;
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f;
+    open.format = "tamis";
+    open.allocator = memory_meter(&s->bytes);
+    if (tamis_decode(bytes, length, &open, &f) != TAMIS_OK) return false;
+    if (!segment_fits(l, f)) {
+        tamis_free(f);
+        return false;
+    }
+    l->segment[slot] = f;
+    l->awaited[slot / 8] = (uint8_t)(l->awaited[slot / 8] & ~(1u << (slot % 8)));
+    s->awaiting--;
+    if (--l->awaiting == 0) {
+        store_release(s, l->awaited, bitmap_bytes(l->segments));
+        l->awaited = NULL;
+    }
+    return true;
+}
+
+/* ---- moving */
+
+void store_move(struct store *s) {
+    for (uint32_t i = 0; i < s->layers; i++) {
+        struct layer *l = &s->layer[i];
+        if (l->segment_bytes >= MOVED_BELOW || l->segment[0] == NULL) continue;
+        tamis_filter *copy = segment_copy(s, l->segment[0]);
+        if (copy == NULL) continue;
+        tamis_free(l->segment[0]);
+        l->segment[0] = copy;
+    }
+}

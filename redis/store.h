@@ -1,0 +1,108 @@
+/* store.h - the keys of a filter: layers of segments
+ *
+ * store.c says how.  Every function that takes a hash takes what store_hash gives.  A store is
+ * made of one secret; all layers and segments see the same hash. */
+#ifndef TAMIS_REDIS_STORE_H
+#define TAMIS_REDIS_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tamis.h"
+#include "wire.h"
+
+#define STORE_BATCH 128 /* hashes that are asked together */
+
+struct layer {
+    tamis_kind kind;
+    uint32_t segments;
+    uint64_t capacity;      /* keys that it was made for */
+    uint64_t keys;          /* keys in it */
+    double rate;            /* its share of the promise */
+    uint64_t segment_bytes; /* of the table of one */
+    tamis_filter **segment; /* NULL: no key has come there yet */
+    uint8_t *awaited;       /* while chunks are loaded: a bit for each that is to come; or NULL */
+    uint32_t awaiting;      /* how many are */
+};
+
+struct store {
+    uint8_t secret[TAMIS_SECRET_BYTES];
+    double rate;       /* the promise: all layers together */
+    uint64_t limit;    /* bytes that it may take; 0: any number */
+    bool grows;        /* keeps a part of the promise for later layers */
+    bool removes;      /* its layers can count and remove */
+    uint32_t layers;   /* in use */
+    uint32_t awaiting; /* segments that are to come, in all layers */
+    struct layer *layer;
+    size_t bytes; /* all memory but that of this struct */
+};
+
+struct store_want {
+    const uint8_t *secret;
+    uint64_t capacity;
+    double rate;
+    uint64_t limit;
+    bool grows, removes;
+};
+
+enum store_result { STORE_OK, STORE_FULL, STORE_NO_MEMORY };
+
+/* NULL if there is no memory for it, or it would be larger than its limit. */
+struct store *store_create(const struct store_want *want);
+struct store *store_copy(const struct store *from);
+void store_free(struct store *s);
+
+/* Bytes of the tables of a store for `want` when all of its first layer is in use; UINT64_MAX
+ * if it cannot be made. */
+uint64_t store_plan(const struct store_want *want);
+
+static inline uint64_t store_hash(const struct store *s, const void *key, size_t length) {
+    return tamis_hash_secret(s->secret, key, length);
+}
+
+/* A segment that is still to come may hold anything: the answer is then true. */
+bool store_contains(const struct store *s, uint64_t hash);
+/* Sets answers[i] where the key may be there; leaves those that are set already. */
+void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t count,
+                          bool *answers);
+
+/* Adds a key, whether it is there or not.  STORE_FULL: beyond the limit of memory.  The store
+ * must await nothing. */
+enum store_result store_add(struct store *s, uint64_t hash);
+
+/* Copies of a key. */
+unsigned store_count(const struct store *s, uint64_t hash);
+/* Takes out one; false if there is none. */
+bool store_remove(struct store *s, uint64_t hash);
+/* Drops the newest layers while they hold nothing. */
+void store_trim(struct store *s);
+
+uint64_t store_keys(const struct store *s);
+size_t store_bytes(const struct store *s);
+/* Segments that are there: the work of freeing or copying. */
+size_t store_effort(const struct store *s);
+
+/* Adds the bits of `from` if both have one secret and layers alike, and together no layer gets
+ * more keys than it was made for.  False, and nothing changes, if not. */
+bool store_merge(struct store *into, const struct store *from);
+
+/* ---- as bytes: a description, and a piece for each segment */
+
+void store_write(const struct store *s, struct wire_writer *w);
+/* A store that awaits its segments; NULL if the description is not one, or there is no memory.
+ * Nothing but the directory is allocated.  `removes` as it must be. */
+struct store *store_read(struct wire_reader *r, bool removes);
+
+/* Segments are numbered through, layer by layer, empty ones included. */
+uint64_t store_slots(const struct store *s);
+/* The segment of this number; NULL if there is none. */
+const tamis_filter *store_slot(const struct store *s, uint64_t slot);
+/* Puts the segment that these bytes hold in its place.  False, and nothing changes, if it is not
+ * the one that is awaited there. */
+bool store_load(struct store *s, uint64_t slot, const void *bytes, size_t length);
+
+/* Replaces small segments by copies of themselves: moves them to other memory. */
+void store_move(struct store *s);
+
+#endif
