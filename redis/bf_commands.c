@@ -23,7 +23,7 @@
 #define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
 #define GENERATIONS_DEFAULT 4
 #define WINDOW_MOST ((long long)100 * 366 * 86400) /* seconds */
-#define LOADED_MOST ((uint64_t)1 << 40)
+#define LOADED_MOST ((uint64_t)1 << 36)            /* bytes of a filter of RedisBloom */
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define NOT_FOUND "ERR not found"
@@ -545,10 +545,11 @@ static void scandump_legacy(RedisModuleCtx *ctx, const struct bf_legacy *f, long
         memory_free(header);
         return;
     }
-    const uint8_t *data;
+    size_t length;
     long long next;
-    const size_t length = bf_legacy_chunk(f, iterator, &data, &next);
-    reply_chunk(ctx, next, data, length);
+    uint8_t *data = bf_legacy_chunk(f, iterator, &length, &next);
+    reply_chunk(ctx, next, data, data == NULL ? 0 : length);
+    memory_free(data);
 }
 
 static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long iterator) {
@@ -593,7 +594,10 @@ static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const
     } else {
         f = bf_of_legacy(bf_legacy_from_header(bytes, length, LOADED_MOST));
     }
-    (void)ctx;
+    if (f != NULL && f->legacy != NULL && !memory_admits(ctx, bf_legacy_bytes(f->legacy))) {
+        bf_free(f);
+        f = NULL;
+    }
     if (f == NULL) return "ERR received bad data";
     RedisModule_ModuleTypeSetValue(key->handle, bf_type, f);
     return NULL;

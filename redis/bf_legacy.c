@@ -32,7 +32,7 @@
 #define LINKS_MOST 8192
 #define HASHES_MOST 1100 /* that many belong to the smallest error above 0 */
 #define GROWTH_MOST 32768
-#define BYTES_MOST ((uint64_t)1 << 40)
+#define BYTES_MOST ((uint64_t)1 << 36)
 
 /* ---- life */
 
@@ -49,7 +49,7 @@ static struct bf_legacy *legacy_new(uint32_t links) {
 
 void bf_legacy_free(struct bf_legacy *f) {
     if (f == NULL) return;
-    for (uint32_t i = 0; i < f->links; i++) memory_free(f->link[i].data);
+    for (uint32_t i = 0; i < f->links; i++) blocks_close(&f->link[i].data);
     memory_free(f->link);
     memory_free(f);
 }
@@ -63,12 +63,10 @@ struct bf_legacy *bf_legacy_copy(const struct bf_legacy *from) {
     for (; f->links < from->links; f->links++) {
         struct legacy_link *l = &f->link[f->links];
         *l = from->link[f->links];
-        l->data = memory_alloc((size_t)l->bytes);
-        if (l->data == NULL) {
+        if (!blocks_copy(&l->data, &from->link[f->links].data)) {
             bf_legacy_free(f);
             return NULL;
         }
-        memcpy(l->data, from->link[f->links].data, (size_t)l->bytes);
     }
     return f;
 }
@@ -144,17 +142,21 @@ static uint64_t place_of(const struct bf_legacy *f, const struct legacy_link *l,
 static bool link_contains(const struct bf_legacy *f, const struct legacy_link *l, struct pair p) {
     for (uint32_t i = 0; i < l->hashes; i++) {
         const uint64_t q = place_of(f, l, p, i);
-        if ((l->data[q / 8] >> (q % 8) & 1) == 0) return false;
+        if ((blocks_get(&l->data, q / 8) >> (q % 8) & 1) == 0) return false;
     }
     return true;
 }
 
-static void link_add(const struct bf_legacy *f, struct legacy_link *l, struct pair p) {
+/* False if there is no memory for a block: then some bits may be set, which does no harm. */
+static bool link_add(const struct bf_legacy *f, struct legacy_link *l, struct pair p) {
     for (uint32_t i = 0; i < l->hashes; i++) {
         const uint64_t q = place_of(f, l, p, i);
-        l->data[q / 8] = (uint8_t)(l->data[q / 8] | 1u << (q % 8));
+        uint8_t *byte = blocks_at(&l->data, q / 8);
+        if (byte == NULL) return false;
+        *byte = (uint8_t)(*byte | 1u << (q % 8));
     }
     l->size++;
+    return true;
 }
 
 static bool chain_contains(const struct bf_legacy *f, struct pair p) {
@@ -179,10 +181,8 @@ static bool chain_grow(struct bf_legacy *f) {
         return false;
     }
     struct legacy_link *larger = memory_alloc((f->links + 1) * sizeof *larger);
-    next.data = memory_zeroed((size_t)next.bytes);
-    if (larger == NULL || next.data == NULL) {
+    if (larger == NULL || !blocks_open(&next.data, next.bytes)) {
         memory_free(larger);
-        memory_free(next.data);
         return false;
     }
     memcpy(larger, f->link, f->links * sizeof *larger);
@@ -200,9 +200,20 @@ enum legacy_result bf_legacy_add(struct bf_legacy *f, const void *key, size_t le
         if ((f->options & LEGACY_NONSCALING) != 0) return LEGACY_FULL;
         if (!chain_grow(f)) return LEGACY_FAILED;
     }
-    link_add(f, &f->link[f->links - 1], p);
+    if (!link_add(f, &f->link[f->links - 1], p)) return LEGACY_FAILED;
     f->size++;
     return LEGACY_ADDED;
+}
+
+static bool link_unite(struct legacy_link *into, const struct legacy_link *from) {
+    for (uint64_t at = 0; at < into->bytes; at++) {
+        const uint8_t bits = blocks_get(&from->data, at);
+        if (bits == 0) continue;
+        uint8_t *byte = blocks_at(&into->data, at);
+        if (byte == NULL) return false;
+        *byte |= bits;
+    }
+    return true;
 }
 
 bool bf_legacy_merge(struct bf_legacy *into, const struct bf_legacy *from) {
@@ -215,9 +226,8 @@ bool bf_legacy_merge(struct bf_legacy *into, const struct bf_legacy *from) {
         }
     }
     for (uint32_t i = 0; i < into->links; i++) {
-        struct legacy_link *l = &into->link[i];
-        for (uint64_t j = 0; j < l->bytes; j++) l->data[j] |= from->link[i].data[j];
-        l->size += from->link[i].size;
+        if (!link_unite(&into->link[i], &from->link[i])) return false;
+        into->link[i].size += from->link[i].size;
     }
     into->size += from->size;
     return true;
@@ -279,8 +289,7 @@ static bool read_links(struct wire_reader *r, struct bf_legacy *f, uint32_t link
 static bool allocate_links(struct bf_legacy *f, uint32_t links) {
     for (; f->links < links; f->links++) {
         struct legacy_link *l = &f->link[f->links];
-        l->data = memory_zeroed((size_t)l->bytes);
-        if (l->data == NULL) return false;
+        if (!blocks_open(&l->data, l->bytes)) return false;
     }
     return true;
 }
@@ -314,18 +323,20 @@ static struct legacy_link *link_at(const struct bf_legacy *f, uint64_t *offset) 
     return NULL;
 }
 
-size_t bf_legacy_chunk(const struct bf_legacy *f, long long iterator, const uint8_t **data,
-                       long long *next) {
+uint8_t *bf_legacy_chunk(const struct bf_legacy *f, long long iterator, size_t *length,
+                         long long *next) {
     uint64_t offset = (uint64_t)iterator - 1;
     const struct legacy_link *l = iterator < 1 ? NULL : link_at(f, &offset);
-    *data = NULL;
     *next = 0;
-    if (l == NULL) return 0;
+    *length = 0;
+    if (l == NULL) return NULL;
     const uint64_t left = l->bytes - offset;
-    const uint64_t length = left < CHUNK_MOST ? left : CHUNK_MOST;
-    *data = l->data + offset;
-    *next = iterator + (long long)length;
-    return (size_t)length;
+    *length = (size_t)(left < CHUNK_MOST ? left : CHUNK_MOST);
+    uint8_t *bytes = memory_alloc(*length);
+    if (bytes == NULL) return NULL;
+    blocks_read(&l->data, offset, bytes, *length);
+    *next = iterator + (long long)*length;
+    return bytes;
 }
 
 const char *bf_legacy_load_chunk(struct bf_legacy *f, long long iterator, const void *data,
@@ -334,11 +345,10 @@ const char *bf_legacy_load_chunk(struct bf_legacy *f, long long iterator, const 
         return "ERR invalid offset - no link found";
     }
     uint64_t offset = (uint64_t)iterator - 1 - length;
-    const struct legacy_link *l = link_at(f, &offset);
+    struct legacy_link *l = link_at(f, &offset);
     if (l == NULL) return "ERR invalid offset - no link found";
     if (length > l->bytes - offset) return "ERR invalid chunk - Too big for current filter";
-    if (length != 0) memcpy(l->data + offset, data, length);
-    return NULL;
+    return blocks_write(&l->data, offset, data, length) ? NULL : "ERR Insufficient memory";
 }
 
 /* ---- RDB */
@@ -356,7 +366,7 @@ void bf_legacy_save(RedisModuleIO *rdb, const struct bf_legacy *f) {
         RedisModule_SaveDouble(rdb, l->per_entry);
         RedisModule_SaveUnsigned(rdb, l->bits);
         RedisModule_SaveUnsigned(rdb, l->n2);
-        RedisModule_SaveStringBuffer(rdb, (const char *)l->data, (size_t)l->bytes);
+        blocks_save(rdb, &l->data);
         RedisModule_SaveUnsigned(rdb, l->size);
     }
 }
@@ -365,18 +375,6 @@ void bf_legacy_save(RedisModuleIO *rdb, const struct bf_legacy *f) {
 static uint32_t load32(RedisModuleIO *rdb) {
     const uint64_t value = RedisModule_LoadUnsigned(rdb);
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
-}
-
-/* A string into memory of our own, which may come from another allocator. */
-static uint8_t *load_bytes(RedisModuleIO *rdb, uint64_t *length) {
-    size_t size = 0;
-    char *loaded = RedisModule_LoadStringBuffer(rdb, &size);
-    if (loaded == NULL) return NULL;
-    uint8_t *bytes = memory_alloc(size == 0 ? 1 : size);
-    if (bytes != NULL) memcpy(bytes, loaded, size);
-    RedisModule_Free(loaded);
-    *length = size;
-    return bytes;
 }
 
 static bool load_link(RedisModuleIO *rdb, struct legacy_link *l, int version) {
@@ -389,10 +387,10 @@ static bool load_link(RedisModuleIO *rdb, struct legacy_link *l, int version) {
         const uint32_t n2 = load32(rdb);
         l->n2 = n2 > UINT8_MAX ? UINT8_MAX : (uint8_t)n2;
     }
-    if (RedisModule_IsIOError(rdb)) return false;
-    l->data = load_bytes(rdb, &l->bytes);
+    if (RedisModule_IsIOError(rdb) || !blocks_load(rdb, &l->data)) return false;
+    l->bytes = l->data.bytes;
     l->size = RedisModule_LoadUnsigned(rdb);
-    if (l->data == NULL || RedisModule_IsIOError(rdb)) return false;
+    if (RedisModule_IsIOError(rdb)) return false;
     if (version == 0) l->bits = l->bytes * 8;
     return link_is_sane(l);
 }

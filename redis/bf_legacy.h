@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blocks.h"
 #include "redis_module.h"
 
 struct legacy_link {
-    uint8_t *data;
+    struct blocks data;
     uint64_t bytes, bits, size, entries;
     double error, per_entry;
     uint32_t hashes;
@@ -46,9 +47,10 @@ size_t bf_legacy_header_size(const struct bf_legacy *f);
 void bf_legacy_header(const struct bf_legacy *f, uint8_t *header);
 /* A filter of zeros; NULL if the header is not one.  `most`: bytes that it may take. */
 struct bf_legacy *bf_legacy_from_header(const uint8_t *header, size_t length, uint64_t most);
-/* The chunk at the iterator; its length, 0 at the end.  Sets the next iterator. */
-size_t bf_legacy_chunk(const struct bf_legacy *f, long long iterator, const uint8_t **data,
-                       long long *next);
+/* The chunk at the iterator in memory of the caller's; NULL past the end.  Sets the next
+ * iterator. */
+uint8_t *bf_legacy_chunk(const struct bf_legacy *f, long long iterator, size_t *length,
+                         long long *next);
 /* NULL, or what is wrong. */
 const char *bf_legacy_load_chunk(struct bf_legacy *f, long long iterator, const void *data,
                                  size_t length);

@@ -107,11 +107,11 @@ static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const str
     bf_legacy_header(f, header);
     emit(aof, key, 1, header, size);
     memory_free(header);
-    const uint8_t *data;
-    long long next;
-    for (long long at = 1; (at != 0); at = next) {
-        const size_t length = bf_legacy_chunk(f, at, &data, &next);
-        if (length != 0) emit(aof, key, next, data, length);
+    size_t length;
+    long long next = 1;
+    for (uint8_t *data; (data = bf_legacy_chunk(f, next, &length, &next)) != NULL;) {
+        emit(aof, key, next, data, length);
+        memory_free(data);
     }
 }
 
@@ -162,7 +162,12 @@ static void digest_legacy(RedisModuleDigest *digest, const struct bf_legacy *f) 
         const struct legacy_link *l = &f->link[i];
         const uint64_t numbers[] = {l->bits, l->size, l->entries, l->hashes, f->growth, f->options};
         add_digest(digest, numbers, sizeof numbers);
-        add_digest(digest, l->data, (size_t)l->bytes);
+    }
+    size_t length;
+    long long next = 1;
+    for (uint8_t *data; (data = bf_legacy_chunk(f, next, &length, &next)) != NULL;) {
+        add_digest(digest, data, length);
+        memory_free(data);
     }
 }
 

@@ -55,6 +55,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     RedisModule_SetModuleOptions(
         ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
     const bool good = settings_load(ctx, argv, argc) && register_categories(ctx) &&
-                      bf_type_register(ctx) && register_commands(ctx, bf_commands);
+                      bf_type_register(ctx) && cf_type_register(ctx) &&
+                      register_commands(ctx, bf_commands) && register_commands(ctx, cf_commands);
     return good ? REDISMODULE_OK : REDISMODULE_ERR;
 }

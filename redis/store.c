@@ -348,6 +348,12 @@ unsigned store_count(const struct store *s, uint64_t hash) {
     return count;
 }
 
+unsigned store_spread(const struct store *s, uint64_t hash) {
+    unsigned spread = 0;
+    for (uint32_t i = 0; i < s->layers; i++) spread += layer_contains(&s->layer[i], hash);
+    return spread;
+}
+
 bool store_remove(struct store *s, uint64_t hash) {
     for (uint32_t i = s->layers; i-- > 0;) {
         struct layer *l = &s->layer[i];

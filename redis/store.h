@@ -73,7 +73,9 @@ enum store_result store_add(struct store *s, uint64_t hash);
 
 /* Copies of a key. */
 unsigned store_count(const struct store *s, uint64_t hash);
-/* Takes out one; false if there is none. */
+/* Layers that seem to have the key. */
+unsigned store_spread(const struct store *s, uint64_t hash);
+/* Takes out one, of the newest layer that has it; false if there is none. */
 bool store_remove(struct store *s, uint64_t hash);
 /* Drops the newest layers while they hold nothing. */
 void store_trim(struct store *s);

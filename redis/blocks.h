@@ -1,0 +1,48 @@
+/* blocks.h - a long row of bytes, in blocks that are made when something is written to them
+ *
+ * Filters of RedisBloom are as long as their header says.  So a header alone takes no memory
+ * worth speaking of, a new link of a hundred megabytes costs nothing at the moment, and no
+ * command waits for more than one block to be cleared.  What was never written is zero. */
+#ifndef TAMIS_REDIS_BLOCKS_H
+#define TAMIS_REDIS_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "redis_module.h"
+
+#define BLOCK_SHIFT 20
+#define BLOCK_BYTES ((uint64_t)1 << BLOCK_SHIFT)
+
+struct blocks {
+    uint64_t bytes;
+    uint8_t **block;
+};
+
+/* False if there is no memory for the directory. */
+bool blocks_open(struct blocks *b, uint64_t bytes);
+void blocks_close(struct blocks *b);
+/* `to` is not open; false, with nothing open, if there is no memory. */
+bool blocks_copy(struct blocks *to, const struct blocks *from);
+
+/* The byte at a place within. */
+static inline uint8_t blocks_get(const struct blocks *b, uint64_t at) {
+    const uint8_t *block = b->block[at >> BLOCK_SHIFT];
+    return block == NULL ? 0 : block[at & (BLOCK_BYTES - 1)];
+}
+
+/* Where it can be written; NULL if there is no memory. */
+uint8_t *blocks_at(struct blocks *b, uint64_t at);
+
+/* A stretch of bytes, all within; blocks_write is false if there is no memory. */
+void blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length);
+bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t length);
+
+/* As one string of an RDB file.  Without memory to put it together an empty one is written, which
+ * cannot be loaded. */
+void blocks_save(RedisModuleIO *rdb, const struct blocks *b);
+/* Opens `b`; false, with nothing open, if there is no such string. */
+bool blocks_load(RedisModuleIO *rdb, struct blocks *b);
+
+#endif

@@ -1,0 +1,81 @@
+/* cf.h - the value of a CF key
+ *
+ * Either a filter that RedisBloom made (cf_legacy.h), or one of ours (cf_filter.c). */
+#ifndef TAMIS_REDIS_CF_H
+#define TAMIS_REDIS_CF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cf_legacy.h"
+#include "store.h"
+#include "tally.h"
+
+#define CF_CAPACITY_MOST ((uint64_t)1 << 30)
+#define CF_BUCKET_MOST 255
+#define CF_ITERATIONS_MOST 65535
+#define CF_EXPANSION_MOST 32768
+#define CF_ERROR_DEFAULT 0.01
+#define CF_ERROR_MOST 0.25 /* what is asked above is taken as this */
+
+struct cf {
+    struct cf_legacy *legacy; /* if not NULL nothing below counts */
+    double error;
+    uint64_t capacity;
+    uint64_t limit;       /* bytes; 0: any number */
+    uint64_t buckets;     /* of the first sub-filter, as it is reckoned */
+    uint64_t subfilters;  /* so many are reckoned */
+    uint64_t last_slots;  /* slots of the newest of them, */
+    uint64_t other_slots; /* and of all others */
+    uint64_t items, deletes;
+    uint16_t bucket_size, iterations;
+    uint32_t expansion; /* 0: does not grow; else a power of two */
+    struct store *store;
+    struct tally tally;
+    uint32_t awaiting;                 /* shards of the tally that are to come */
+    uint8_t awaited[TALLY_SHARDS / 8]; /* a bit for each */
+};
+
+struct cf_want {
+    double error;
+    uint64_t capacity, limit;
+    uint16_t bucket_size, iterations;
+    uint32_t expansion;
+};
+
+enum cf_result { CF_ADDED, CF_PRESENT, CF_FULL, CF_EXPANSIONS, CF_NO_MEMORY, CF_LIMIT, CF_LOADING };
+
+struct cf *cf_create(const struct cf_want *want);
+struct cf *cf_of_legacy(struct cf_legacy *legacy);
+struct cf *cf_copy(const struct cf *f);
+void cf_free(struct cf *f);
+/* Bytes that the filter needs when it holds `capacity` items; UINT64_MAX if it cannot be. */
+uint64_t cf_plan(const struct cf_want *want);
+
+/* Adds an item.  `expansions`: sub-filters that there may be. */
+enum cf_result cf_add(struct cf *f, const void *item, size_t length, uint64_t expansions);
+bool cf_contains(const struct cf *f, const void *item, size_t length);
+uint64_t cf_count(const struct cf *f, const void *item, size_t length);
+/* False if it is not there. */
+bool cf_remove(struct cf *f, const void *item, size_t length);
+void cf_compact(struct cf *f);
+
+struct cf_numbers {
+    uint64_t bytes, buckets, subfilters, items, deletes, bucket_size, expansion, iterations;
+};
+struct cf_numbers cf_numbers(const struct cf *f);
+size_t cf_effort(const struct cf *f);
+bool cf_is_loading(const struct cf *f);
+
+/* ---- bytes: cf_chunks.c; see bf.h */
+
+uint8_t *cf_header(const struct cf *f, size_t *length);
+struct cf *cf_from_header(const uint8_t *bytes, size_t length);
+bool cf_is_header(const uint8_t *bytes, size_t length);
+/* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
+ * NULL if there is none. */
+uint8_t *cf_piece(const struct cf *f, uint64_t *slot, size_t *length);
+bool cf_load_piece(struct cf *f, uint64_t slot, const void *bytes, size_t length);
+
+#endif

@@ -1,0 +1,530 @@
+/* cf_commands.c - the commands CF.*
+ *
+ * Syntax, replies and texts are those of RedisBloom 8; doc/redis.md lists what is new.
+ * Replication as in bf_commands.c: what was done, with all parameters, and only if something
+ * was. */
+#include <stdio.h>
+#include <string.h>
+
+#include "args.h"
+#include "cf.h"
+#include "memory.h"
+#include "replies.h"
+#include "settings.h"
+#include "types.h"
+
+#define LOADED_MOST ((uint64_t)1 << 36) /* bytes of a filter of RedisBloom */
+
+#define NO_MEMORY "ERR Insufficient memory to create filter"
+#define UNKNOWN "Unknown argument received"
+#define ARITY "" /* in place of a text: the number of arguments is wrong */
+
+static const char *state_error(enum key_state state) {
+    return state == KEY_EMPTY        ? "ERR not found"
+           : state == KEY_WRONG_TYPE ? REDISMODULE_ERRORMSG_WRONGTYPE
+                                     : "ERR item exists";
+}
+
+static int complain(RedisModuleCtx *ctx, const char *wrong) {
+    return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
+}
+
+/* ---- making a filter */
+
+static struct cf_want default_want(void) {
+    return (struct cf_want){.error = CF_ERROR_DEFAULT,
+                            .capacity = (uint64_t)settings()->cf_initial_size,
+                            .bucket_size = (uint16_t)settings()->cf_bucket_size,
+                            .iterations = (uint16_t)settings()->cf_max_iterations,
+                            .expansion = (uint32_t)settings()->cf_expansion_factor};
+}
+
+/* Makes the filter in an empty key, and replicates that; NULL, with a reply, if it cannot. */
+static struct cf *make_filter(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
+                              const struct cf_want *want) {
+    const uint64_t bytes = cf_plan(want);
+    struct cf *f = bytes == UINT64_MAX || !memory_admits(ctx, bytes) ? NULL : cf_create(want);
+    if (f == NULL) {
+        reply_error(ctx, NO_MEMORY);
+        return NULL;
+    }
+    RedisModule_ModuleTypeSetValue(key->handle, cf_type, f);
+    size_t length;
+    uint8_t *header = cf_header(f, &length);
+    if (header != NULL) {
+        RedisModule_Replicate(ctx, "CF.LOADCHUNK", "scb", name, "1", (const char *)header, length);
+    }
+    memory_free(header);
+    return f;
+}
+
+/* A number of an option that has its own two texts. */
+static const char *reserve_number(RedisModuleString *value, long long least, long long most,
+                                  const char *bad, const char *out, long long *number) {
+    if (value == NULL) return ARITY;
+    const enum arg_status status = arg_integer(value, least, most, number);
+    return status == ARG_OK ? NULL : status == ARG_BAD ? bad : out;
+}
+
+static const char *reserve_option(RedisModuleString *word, RedisModuleString *value,
+                                  struct cf_want *want) {
+    const char *wrong = NULL;
+    long long number = 0;
+    if (arg_is(word, "BUCKETSIZE")) {
+        wrong = reserve_number(value, 1, CF_BUCKET_MOST, "Couldn't parse BUCKETSIZE",
+                               "BUCKETSIZE: value must be in the range [1, 255]", &number);
+        want->bucket_size = (uint16_t)number;
+    } else if (arg_is(word, "MAXITERATIONS")) {
+        wrong = reserve_number(value, 1, CF_ITERATIONS_MOST, "Couldn't parse MAXITERATIONS",
+                               "MAXITERATIONS: value must be in the range [1, 65535]", &number);
+        want->iterations = (uint16_t)number;
+    } else if (arg_is(word, "EXPANSION")) {
+        wrong = reserve_number(value, 0, CF_EXPANSION_MOST, "Couldn't parse EXPANSION",
+                               "EXPANSION: value must be in the range [0, 32768]", &number);
+        want->expansion = (uint32_t)number;
+    } else if (arg_is(word, "MAXMEMORY")) {
+        wrong = reserve_number(value, 1, INT64_MAX, "Couldn't parse MAXMEMORY",
+                               "MAXMEMORY: value must be positive", &number);
+        want->limit = (uint64_t)number;
+    } else if (arg_is(word, "ERROR")) {
+        if (value == NULL) return ARITY;
+        if (arg_rate(value, &want->error) != ARG_OK) return "Bad error rate";
+    } else {
+        return UNKNOWN;
+    }
+    return wrong;
+}
+
+static const char *reserve_options(RedisModuleString **argv, int argc, struct cf_want *want) {
+    long long capacity;
+    *want = default_want();
+    if (arg_integer(argv[2], INT64_MIN, INT64_MAX, &capacity) != ARG_OK) return "Bad capacity";
+    for (int i = 3; i < argc; i += 2) {
+        const char *wrong = reserve_option(argv[i], i + 1 < argc ? argv[i + 1] : NULL, want);
+        if (wrong != NULL) return wrong;
+    }
+    if (capacity < 2 * want->bucket_size || capacity > (long long)CF_CAPACITY_MOST) {
+        return "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+    }
+    want->capacity = (uint64_t)capacity;
+    return NULL;
+}
+
+/* CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR e]
+ * [MAXMEMORY bytes] */
+static int cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    struct cf_want want;
+    if (argc < 3 || argc % 2 == 0) return RedisModule_WrongArity(ctx);
+    const char *wrong = reserve_options(argv, argc, &want);
+    if (wrong != NULL) return complain(ctx, wrong);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    if (key.state != KEY_EMPTY) {
+        reply_error(ctx, state_error(key.state));
+    } else if (make_filter(ctx, argv[1], &key, &want) != NULL) {
+        key_changed(ctx, argv[1], "cf.reserve");
+        reply_ok(ctx);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- adding */
+
+struct insertion {
+    struct cf_want want;
+    bool nx, nocreate, many;
+    int items; /* index of the first item; 0: no ITEMS */
+};
+
+static const char *add_error(enum cf_result result) {
+    switch (result) {
+        case CF_EXPANSIONS:
+            return "Maximum expansions reached";
+        case CF_NO_MEMORY:
+            return "ERR Insufficient memory";
+        case CF_LIMIT:
+            return "ERR the filter is at its memory limit";
+        case CF_LOADING:
+            return "ERR the filter is being loaded";
+        default:
+            return "Filter is full";
+    }
+}
+
+/* One item of many that cannot be added is -1; RESP3 has booleans, but for CF.INSERTNX. */
+static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, bool resp3,
+                         enum cf_result result) {
+    const bool booleans = resp3 && !(how->many && how->nx);
+    if (result > CF_PRESENT && !how->many) {
+        reply_error(ctx, add_error(result));
+    } else if (booleans) {
+        RedisModule_ReplyWithBool(ctx, result == CF_ADDED);
+    } else {
+        RedisModule_ReplyWithLongLong(ctx, result == CF_ADDED ? 1 : result == CF_PRESENT ? 0 : -1);
+    }
+}
+
+static enum cf_result add_item(struct cf *f, const struct insertion *how, RedisModuleString *arg) {
+    const struct bf_item item = arg_item(arg);
+    if (how->nx && cf_contains(f, item.bytes, item.length)) return CF_PRESENT;
+    return cf_add(f, item.bytes, item.length, (uint64_t)settings()->cf_max_expansions);
+}
+
+/* Adds all items and replies for each; those that were added are moved to the front, and
+ * counted. */
+static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **items, size_t count,
+                        const struct insertion *how) {
+    const bool resp3 = reply_is_resp3(ctx);
+    size_t added = 0;
+    for (size_t i = 0; i < count; i++) {
+        const enum cf_result result = add_item(f, how, items[i]);
+        reply_result(ctx, how, resp3, result);
+        if (result != CF_ADDED) continue;
+        RedisModuleString *item = items[i];
+        items[i] = items[added];
+        items[added++] = item;
+    }
+    return added;
+}
+
+static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                            size_t count) {
+    if (count == 1) {
+        RedisModule_Replicate(ctx, "CF.ADD", "ss", name, items[0]);
+    } else if (count > 1) {
+        RedisModule_Replicate(ctx, "CF.INSERT", "sccv", name, "NOCREATE", "ITEMS", items, count);
+    }
+}
+
+/* A filter that takes nothing more refuses the whole command, as RedisBloom does. */
+static bool is_at_its_end(const struct cf *f) {
+    const uint64_t expansions = (uint64_t)settings()->cf_max_expansions;
+    if (f->legacy != NULL) return f->legacy->tables >= expansions;
+    return f->expansion != 0 && f->items >= f->other_slots + f->last_slots &&
+           f->subfilters + 1 >= expansions;
+}
+
+static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
+                  size_t count, const struct insertion *how) {
+    const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    struct cf *f = key.value;
+    const bool make = key.state == KEY_EMPTY && !how->nocreate;
+    if (make) f = make_filter(ctx, name, &key, &how->want);
+    if (f == NULL) {
+        if (!make) reply_error(ctx, state_error(key.state));
+    } else if (cf_is_loading(f)) {
+        reply_error(ctx, add_error(CF_LOADING));
+    } else if (is_at_its_end(f)) {
+        reply_error(ctx, add_error(CF_EXPANSIONS));
+    } else {
+        if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
+        const size_t added = add_items(ctx, f, items, count, how);
+        replicate_items(ctx, name, items, added);
+        if (added != 0 || make) key_changed(ctx, name, "cf.add");
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* CF.ADD key item */
+static int cf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    const struct insertion how = {.want = default_want()};
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    return insert(ctx, argv[1], argv + 2, 1, &how);
+}
+
+/* CF.ADDNX key item */
+static int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    const struct insertion how = {.want = default_want(), .nx = true};
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    return insert(ctx, argv[1], argv + 2, 1, &how);
+}
+
+static const char *insert_options(RedisModuleString **argv, int argc, struct insertion *how) {
+    long long capacity;
+    for (int i = 2; i < argc && how->items == 0; i++) {
+        if (arg_is(argv[i], "ITEMS")) {
+            how->items = i + 1;
+        } else if (arg_is(argv[i], "NOCREATE")) {
+            how->nocreate = true;
+        } else if (arg_is(argv[i], "CAPACITY")) {
+            if (++i == argc) return ARITY;
+            const long long least = 2 * settings()->cf_bucket_size;
+            switch (arg_integer(argv[i], least, (long long)CF_CAPACITY_MOST, &capacity)) {
+                case ARG_BAD:
+                    return "Bad capacity";
+                case ARG_OUT_OF_RANGE:
+                    return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+                default:
+                    how->want.capacity = (uint64_t)capacity;
+            }
+        } else {
+            return UNKNOWN;
+        }
+    }
+    return how->items == 0 || how->items == argc ? ARITY : NULL;
+}
+
+static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx) {
+    struct insertion how = {.want = default_want(), .nx = nx, .many = true};
+    if (argc < 4) return RedisModule_WrongArity(ctx);
+    const char *wrong = insert_options(argv, argc, &how);
+    if (wrong != NULL) return complain(ctx, wrong);
+    return insert(ctx, argv[1], argv + how.items, (size_t)(argc - how.items), &how);
+}
+
+/* CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item... */
+static int cf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return insert_many(ctx, argv, argc, false);
+}
+
+/* CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item... */
+static int cf_insertnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    return insert_many(ctx, argv, argc, true);
+}
+
+/* ---- asking */
+
+static bool ask(const struct cf *f, RedisModuleString *arg) {
+    const struct bf_item item = arg_item(arg);
+    return f != NULL && cf_contains(f, item.bytes, item.length);
+}
+
+/* CF.EXISTS key item */
+static int cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
+    reply_bool(ctx, reply_is_resp3(ctx), ask(key.value, argv[2]));
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* CF.MEXISTS key item... */
+static int cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
+    const bool resp3 = reply_is_resp3(ctx);
+    RedisModule_ReplyWithArray(ctx, argc - 2);
+    for (int i = 2; i < argc; i++) reply_bool(ctx, resp3, ask(key.value, argv[i]));
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* CF.COUNT key item */
+static int cf_count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
+    const struct bf_item item = arg_item(argv[2]);
+    const uint64_t count = key.state == KEY_OURS ? cf_count(key.value, item.bytes, item.length) : 0;
+    RedisModule_ReplyWithLongLong(ctx, (long long)count);
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- removing */
+
+/* CF.DEL key item */
+static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    const struct bf_item item = arg_item(argv[2]);
+    if (key.state != KEY_OURS) {
+        reply_error(ctx, "Not found");
+    } else if (cf_is_loading(key.value)) {
+        reply_error(ctx, add_error(CF_LOADING));
+    } else {
+        const bool removed = cf_remove(key.value, item.bytes, item.length);
+        if (removed) {
+            RedisModule_ReplicateVerbatim(ctx);
+            key_changed(ctx, argv[1], "cf.del");
+        }
+        reply_bool(ctx, reply_is_resp3(ctx), removed);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* CF.COMPACT key */
+static int cf_compact_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    if (key.state != KEY_OURS) {
+        reply_error(ctx, "Cuckoo filter was not found");
+    } else if (cf_is_loading(key.value)) {
+        reply_error(ctx, add_error(CF_LOADING));
+    } else {
+        cf_compact(key.value);
+        RedisModule_ReplicateVerbatim(ctx);
+        key_changed(ctx, argv[1], "cf.compact");
+        reply_ok(ctx);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- CF.INFO, CF.DEBUG */
+
+static const struct cf *need_filter(RedisModuleCtx *ctx, RedisModuleString *name, struct key *key) {
+    *key = key_open(ctx, name, REDISMODULE_READ, cf_type);
+    if (key->state == KEY_OURS) return key->value;
+    reply_error(ctx, state_error(key->state));
+    key_close(key);
+    return NULL;
+}
+
+/* CF.INFO key */
+static int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    struct key key;
+    const struct cf *f = need_filter(ctx, argv[1], &key);
+    if (f == NULL) return REDISMODULE_OK;
+    const struct cf_numbers n = cf_numbers(f);
+    reply_map(ctx, reply_is_resp3(ctx), 8);
+    reply_field(ctx, "Size", n.bytes);
+    reply_field(ctx, "Number of buckets", n.buckets);
+    reply_field(ctx, "Number of filters", n.subfilters);
+    reply_field(ctx, "Number of items inserted", n.items);
+    reply_field(ctx, "Number of items deleted", n.deletes);
+    reply_field(ctx, "Bucket size", n.bucket_size);
+    reply_field(ctx, "Expansion rate", n.expansion);
+    reply_field(ctx, "Max iterations", n.iterations);
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* CF.DEBUG key */
+static int cf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    struct key key;
+    const struct cf *f = need_filter(ctx, argv[1], &key);
+    if (f == NULL) return REDISMODULE_OK;
+    const struct cf_numbers n = cf_numbers(f);
+    char line[256];
+    const int length = snprintf(
+        line, sizeof line,
+        "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%llu max_iterations:%llu "
+        "expansion:%llu",
+        (unsigned long long)n.bucket_size, (unsigned long long)n.buckets,
+        (unsigned long long)n.items, (unsigned long long)n.deletes,
+        (unsigned long long)n.subfilters, (unsigned long long)n.iterations,
+        (unsigned long long)n.expansion);
+    RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- chunks */
+
+/* In memory of the caller's; NULL at the end. */
+static uint8_t *chunk_of(const struct cf *f, long long iterator, size_t *length, long long *next) {
+    if (iterator == 0) {
+        *next = 1;
+        if (f->legacy == NULL) return cf_header(f, length);
+        uint8_t *header = memory_alloc(CF_LEGACY_HEADER);
+        if (header != NULL) cf_legacy_header(f->legacy, header);
+        *length = CF_LEGACY_HEADER;
+        return header;
+    }
+    if (f->legacy != NULL) return cf_legacy_chunk(f->legacy, iterator, length, next);
+    uint64_t slot = (uint64_t)iterator - 1;
+    uint8_t *piece = cf_piece(f, &slot, length);
+    *next = (long long)slot + 2;
+    return piece;
+}
+
+/* CF.SCANDUMP key iterator */
+static int cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    long long iterator, next = 0;
+    if (arg_integer(argv[2], 0, INT64_MAX, &iterator) != ARG_OK) {
+        return reply_error(ctx, "Invalid position");
+    }
+    struct key key;
+    const struct cf *f = need_filter(ctx, argv[1], &key);
+    if (f == NULL) return REDISMODULE_OK;
+    size_t length = 0;
+    uint8_t *chunk = cf_numbers(f).items == 0 ? NULL : chunk_of(f, iterator, &length, &next);
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, chunk == NULL ? 0 : next);
+    if (chunk == NULL) {
+        RedisModule_ReplyWithNull(ctx);
+    } else {
+        RedisModule_ReplyWithStringBuffer(ctx, (const char *)chunk, length);
+    }
+    memory_free(chunk);
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const uint8_t *bytes,
+                               size_t length) {
+    struct cf *f = NULL;
+    if (cf_is_header(bytes, length)) {
+        f = cf_from_header(bytes, length);
+    } else if (length == CF_LEGACY_HEADER) {
+        f = cf_of_legacy(cf_legacy_from_header(bytes, LOADED_MOST));
+    } else {
+        return "Invalid header";
+    }
+    if (f != NULL && f->legacy != NULL && !memory_admits(ctx, cf_legacy_bytes(f->legacy))) {
+        cf_free(f);
+        f = NULL;
+    }
+    if (f == NULL) return "Couldn't create filter!";
+    RedisModule_ModuleTypeSetValue(key->handle, cf_type, f);
+    return NULL;
+}
+
+static const char *load_chunk(struct cf *f, long long iterator, const uint8_t *bytes,
+                              size_t length) {
+    const bool good = f->legacy != NULL ? cf_legacy_load_chunk(f->legacy, iterator, bytes, length)
+                                        : cf_load_piece(f, (uint64_t)iterator - 2, bytes, length);
+    return good ? NULL : "Couldn't load chunk!";
+}
+
+/* CF.LOADCHUNK key iterator data */
+static int cf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 4) return RedisModule_WrongArity(ctx);
+    long long iterator;
+    size_t length;
+    if (arg_integer(argv[2], 1, INT64_MAX, &iterator) != ARG_OK) {
+        return reply_error(ctx, "Invalid position");
+    }
+    const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    const char *wrong;
+    if (key.state == KEY_EMPTY && iterator == 1) {
+        wrong = load_header(ctx, &key, bytes, length);
+    } else if (key.state != KEY_OURS || iterator == 1) {
+        wrong = state_error(key.state);
+    } else {
+        wrong = load_chunk(key.value, iterator, bytes, length);
+    }
+    if (wrong != NULL) {
+        reply_error(ctx, wrong);
+    } else {
+        RedisModule_ReplicateVerbatim(ctx);
+        key_changed(ctx, argv[1], "cf.loadchunk");
+        reply_ok(ctx);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+const struct command cf_commands[] = {
+    {"cf.reserve", cf_reserve, "write deny-oom", "write fast cuckoo", 1},
+    {"cf.add", cf_add_command, "write deny-oom", "write cuckoo", 1},
+    {"cf.addnx", cf_addnx, "write deny-oom", "write cuckoo", 1},
+    {"cf.insert", cf_insert, "write deny-oom", "write cuckoo", 1},
+    {"cf.insertnx", cf_insertnx, "write deny-oom", "write cuckoo", 1},
+    {"cf.exists", cf_exists, "readonly fast", "read cuckoo", 1},
+    {"cf.mexists", cf_mexists, "readonly fast", "read cuckoo", 1},
+    {"cf.count", cf_count_command, "readonly fast", "read cuckoo", 1},
+    {"cf.del", cf_del, "write fast", "write cuckoo", 1},
+    {"cf.compact", cf_compact_command, "write fast", "write cuckoo", 1},
+    {"cf.scandump", cf_scandump, "readonly fast", "read cuckoo", 1},
+    {"cf.loadchunk", cf_loadchunk, "write deny-oom", "write cuckoo", 1},
+    {"cf.info", cf_info, "readonly fast", "read fast cuckoo", 1},
+    {"cf.debug", cf_debug, "readonly fast", "read cuckoo", 1},
+    {NULL, NULL, NULL, NULL, 0},
+};

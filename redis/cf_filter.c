@@ -1,0 +1,267 @@
+/* cf_filter.c - a cuckoo filter of ours
+ *
+ *     store   cuckoo filters (store.c): keeps up to two copies of an item
+ *     tally   exact numbers for the few items that need one (tally.c)
+ *
+ * How often an item is there = copies in the store + its number in the tally.
+ *
+ * Adding.  The first two copies go to the store, all further ones are counted in the tally: a
+ * cuckoo filter can hold only as many copies of a key as the key has places, and they crowd
+ * out its neighbours.  (RedisBloom opens a new sub-filter when the places of one item are
+ * full: 5,000 times the same item took 1.2 GB.)
+ *
+ * Removing must never take away what belongs to another item.  In one layer of the store two
+ * items that look alike there are a multiset of two, and either copy may go.  But an item whose
+ * copy is in an old layer may look like another in a newer one; then nobody can tell which
+ * copy is whose.  So:
+ *
+ *     1. a positive number in the tally is counted down;
+ *     2. an item that only one layer has loses a copy there;
+ *     3. an item that several layers seem to have keeps its copies, and its number in the
+ *        tally goes below zero: so many of the copies do not count any more.
+ *
+ * When copies and number come to nothing then all copies were the item's own (it cannot have
+ * been removed more often than added), and all of them are taken out.  An item that was added is
+ * therefore never lost by the removal of another, however many layers there are.
+ *
+ * The reckoning in sub-filters of buckets is RedisBloom's, and is what CF.INFO tells: a first one
+ * of 2^n >= capacity / bucket size buckets, each next `expansion` times as large, the next opened
+ * when there are as many items as slots.  Where RedisBloom gives up because no place is found,
+ * all slots can be used here. */
+#include "cf.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "redis_module.h"
+
+#define COPIES 2 /* of an item in the store */
+
+/* ---- the reckoning */
+
+static uint64_t next_power_of_two(uint64_t x) {
+    uint64_t power = 1;
+    while (power < x) power *= 2;
+    return power;
+}
+
+static uint64_t all_slots(const struct cf *f) { return f->other_slots + f->last_slots; }
+
+static void reckon_first(struct cf *f) {
+    f->buckets = next_power_of_two(f->capacity / f->bucket_size);
+    f->subfilters = 1;
+    f->last_slots = f->buckets * f->bucket_size;
+}
+
+/* Makes sure that one more item has a slot. */
+static enum cf_result reckon_more(struct cf *f, uint64_t expansions) {
+    if (f->items < all_slots(f)) return CF_ADDED;
+    if (f->expansion == 0) return CF_FULL;
+    if (f->subfilters + 1 >= expansions || f->last_slots > UINT64_MAX / 4 / f->expansion) {
+        return CF_EXPANSIONS;
+    }
+    f->other_slots += f->last_slots;
+    f->last_slots *= f->expansion;
+    f->subfilters++;
+    return CF_ADDED;
+}
+
+/* Gives up sub-filters that are not needed for the items there are. */
+static void reckon_less(struct cf *f) {
+    while (f->subfilters > 1 && f->items <= f->other_slots) {
+        f->last_slots /= f->expansion;
+        f->other_slots -= f->last_slots;
+        f->subfilters--;
+    }
+}
+
+/* ---- life */
+
+static struct store_want want_store(const struct cf_want *want, const uint8_t *secret) {
+    return (struct store_want){.secret = secret,
+                               .capacity = want->capacity,
+                               .rate = want->error > CF_ERROR_MOST ? CF_ERROR_MOST : want->error,
+                               .limit = want->limit,
+                               .grows = true,
+                               .removes = true};
+}
+
+uint64_t cf_plan(const struct cf_want *want) {
+    const struct store_want store = want_store(want, NULL);
+    const uint64_t bytes = store_plan(&store);
+    return want->limit != 0 && bytes > want->limit ? UINT64_MAX : bytes;
+}
+
+struct cf *cf_create(const struct cf_want *want) {
+    uint8_t secret[TAMIS_SECRET_BYTES];
+    struct cf *f = memory_zeroed(sizeof *f);
+    if (f == NULL) return NULL;
+    f->error = want->error > CF_ERROR_MOST ? CF_ERROR_MOST : want->error;
+    f->capacity = want->capacity;
+    f->limit = want->limit;
+    f->bucket_size = want->bucket_size;
+    f->iterations = want->iterations;
+    f->expansion = want->expansion == 0 ? 0 : (uint32_t)next_power_of_two(want->expansion);
+    reckon_first(f);
+    RedisModule_GetRandomBytes(secret, sizeof secret);
+    const struct store_want store = want_store(want, secret);
+    f->store = store_create(&store);
+    if (f->store != NULL) return f;
+    cf_free(f);
+    return NULL;
+}
+
+struct cf *cf_of_legacy(struct cf_legacy *legacy) {
+    struct cf *f = legacy == NULL ? NULL : memory_zeroed(sizeof *f);
+    if (f != NULL) f->legacy = legacy;
+    if (f == NULL) cf_legacy_free(legacy);
+    return f;
+}
+
+void cf_free(struct cf *f) {
+    if (f == NULL) return;
+    cf_legacy_free(f->legacy);
+    store_free(f->store);
+    tally_close(&f->tally);
+    memory_free(f);
+}
+
+struct cf *cf_copy(const struct cf *from) {
+    if (from->legacy != NULL) return cf_of_legacy(cf_legacy_copy(from->legacy));
+    struct cf *f = memory_alloc(sizeof *f);
+    if (f == NULL) return NULL;
+    *f = *from;
+    f->tally = (struct tally){.shards = 0};
+    f->store = store_copy(from->store);
+    if (f->store != NULL && tally_copy(&f->tally, &from->tally)) return f;
+    cf_free(f);
+    return NULL;
+}
+
+/* ---- one item */
+
+bool cf_is_loading(const struct cf *f) {
+    return f->legacy == NULL && (f->store->awaiting != 0 || f->awaiting != 0);
+}
+
+bool cf_contains(const struct cf *f, const void *item, size_t length) {
+    if (f->legacy != NULL) return cf_legacy_count(f->legacy, item, length) != 0;
+    const uint64_t hash = store_hash(f->store, item, length);
+    if (f->awaiting != 0) return true;
+    if (f->tally.entries == 0) return store_contains(f->store, hash);
+    return (int64_t)store_count(f->store, hash) + tally_get(&f->tally, hash) > 0;
+}
+
+uint64_t cf_count(const struct cf *f, const void *item, size_t length) {
+    if (f->legacy != NULL) return cf_legacy_count(f->legacy, item, length);
+    const uint64_t hash = store_hash(f->store, item, length);
+    const int64_t count = (int64_t)store_count(f->store, hash) + tally_get(&f->tally, hash);
+    return count > 0 ? (uint64_t)count : f->awaiting != 0;
+}
+
+static enum cf_result add_hash(struct cf *f, uint64_t hash) {
+    if (tally_get(&f->tally, hash) == 0 && store_count(f->store, hash) < COPIES) {
+        switch (store_add(f->store, hash)) {
+            case STORE_OK:
+                return CF_ADDED;
+            case STORE_FULL:
+                return f->limit != 0 ? CF_LIMIT : CF_NO_MEMORY;
+            default:
+                return CF_NO_MEMORY;
+        }
+    }
+    const size_t bytes = store_bytes(f->store) + tally_bytes(&f->tally);
+    if (f->limit != 0 && bytes > f->limit) return CF_LIMIT;
+    return tally_move(&f->tally, hash, +1) ? CF_ADDED : CF_NO_MEMORY;
+}
+
+static enum cf_result add_to_legacy(struct cf_legacy *f, const void *item, size_t length,
+                                    uint64_t expansions) {
+    if (f->tables >= expansions) return CF_EXPANSIONS;
+    switch (cf_legacy_add(f, item, length, true)) {
+        case CF_LEGACY_OK:
+            return CF_ADDED;
+        case CF_LEGACY_FULL:
+            return CF_FULL;
+        default:
+            return CF_NO_MEMORY;
+    }
+}
+
+enum cf_result cf_add(struct cf *f, const void *item, size_t length, uint64_t expansions) {
+    if (f->legacy != NULL) return add_to_legacy(f->legacy, item, length, expansions);
+    if (cf_is_loading(f)) return CF_LOADING;
+    enum cf_result result = reckon_more(f, expansions);
+    if (result == CF_ADDED) result = add_hash(f, store_hash(f->store, item, length));
+    if (result == CF_ADDED) f->items++;
+    return result;
+}
+
+/* ---- removing */
+
+/* Takes out all copies, which are known to be the item's own. */
+static void purge(struct cf *f, uint64_t hash) {
+    const int64_t number = tally_get(&f->tally, hash);
+    while (store_remove(f->store, hash)) continue;
+    if (number != 0) (void)tally_move(&f->tally, hash, -number);
+}
+
+static bool remove_hash(struct cf *f, uint64_t hash) {
+    const int64_t copies = store_count(f->store, hash), number = tally_get(&f->tally, hash);
+    if (copies + number <= 0) return false;
+    if (copies + number == 1) {
+        purge(f, hash);
+        return true;
+    }
+    if (number <= 0 && store_spread(f->store, hash) == 1) return store_remove(f->store, hash);
+    return tally_move(&f->tally, hash, -1);
+}
+
+void cf_compact(struct cf *f) {
+    if (f->legacy != NULL) {
+        cf_legacy_compact(f->legacy);
+        return;
+    }
+    reckon_less(f);
+    store_trim(f->store);
+    f->deletes = 0;
+}
+
+bool cf_remove(struct cf *f, const void *item, size_t length) {
+    if (f->legacy != NULL) return cf_legacy_remove(f->legacy, item, length);
+    if (!remove_hash(f, store_hash(f->store, item, length))) return false;
+    f->items -= f->items != 0;
+    f->deletes++;
+    /* As RedisBloom compacts; here it takes no time. */
+    if (f->subfilters > 1 && f->deletes > f->items / 10) cf_compact(f);
+    return true;
+}
+
+/* ---- numbers */
+
+static struct cf_numbers legacy_numbers(const struct cf_legacy *f) {
+    return (struct cf_numbers){.bytes = cf_legacy_bytes(f),
+                               .buckets = f->buckets,
+                               .subfilters = f->tables,
+                               .items = f->items,
+                               .deletes = f->deletes,
+                               .bucket_size = f->bucket_size,
+                               .expansion = f->expansion,
+                               .iterations = f->iterations};
+}
+
+struct cf_numbers cf_numbers(const struct cf *f) {
+    if (f->legacy != NULL) return legacy_numbers(f->legacy);
+    return (struct cf_numbers){.bytes = sizeof *f + store_bytes(f->store) + tally_bytes(&f->tally),
+                               .buckets = f->buckets,
+                               .subfilters = f->subfilters,
+                               .items = f->items,
+                               .deletes = f->deletes,
+                               .bucket_size = f->bucket_size,
+                               .expansion = f->expansion,
+                               .iterations = f->iterations};
+}
+
+size_t cf_effort(const struct cf *f) {
+    return f->legacy != NULL ? f->legacy->tables : store_effort(f->store) + f->tally.shards;
+}

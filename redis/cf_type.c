@@ -1,0 +1,210 @@
+/* cf_type.c - the type MBbloomCF: what the server asks of a CF key
+ *
+ * RDB as in bf_type.c: a filter that came from RedisBloom is written as RedisBloom writes it.
+ * One of ours begins with 2^64 - 1, where RedisBloom has the number of sub-filters, and 0, where
+ * it has the buckets of the first: RedisBloom refuses that. */
+#include "cf.h"
+#include "memory.h"
+#include "types.h"
+
+RedisModuleType *cf_type;
+
+/* ---- RDB */
+
+static void save_ours(RedisModuleIO *rdb, const struct cf *f) {
+    size_t length;
+    uint8_t *header = cf_header(f, &length);
+    RedisModule_SaveUnsigned(rdb, RDB_OURS);
+    RedisModule_SaveUnsigned(rdb, 0);
+    RedisModule_SaveStringBuffer(rdb, (const char *)header, header == NULL ? 0 : length);
+    memory_free(header);
+    uint64_t slot = 0;
+    for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
+        RedisModule_SaveUnsigned(rdb, slot);
+        RedisModule_SaveStringBuffer(rdb, (const char *)piece, length);
+        memory_free(piece);
+    }
+    RedisModule_SaveUnsigned(rdb, UINT64_MAX);
+}
+
+static void rdb_save(RedisModuleIO *rdb, void *value) {
+    const struct cf *f = value;
+    if (f->legacy != NULL) {
+        cf_legacy_save(rdb, f->legacy);
+    } else {
+        save_ours(rdb, f);
+    }
+}
+
+static struct cf *load_header(RedisModuleIO *rdb) {
+    size_t length = 0;
+    char *header = RedisModule_LoadStringBuffer(rdb, &length);
+    if (header == NULL) return NULL;
+    struct cf *f =
+        RedisModule_IsIOError(rdb) ? NULL : cf_from_header((const uint8_t *)header, length);
+    RedisModule_Free(header);
+    return f;
+}
+
+static bool load_piece(RedisModuleIO *rdb, struct cf *f, uint64_t slot) {
+    size_t length = 0;
+    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
+    if (bytes == NULL) return false;
+    const bool good = !RedisModule_IsIOError(rdb) && cf_load_piece(f, slot, bytes, length);
+    RedisModule_Free(bytes);
+    return good;
+}
+
+static struct cf *load_ours(RedisModuleIO *rdb) {
+    const uint64_t zero = RedisModule_LoadUnsigned(rdb);
+    if (RedisModule_IsIOError(rdb) || zero != 0) return NULL;
+    struct cf *f = load_header(rdb);
+    bool good = f != NULL;
+    while (good) {
+        const uint64_t slot = RedisModule_LoadUnsigned(rdb);
+        good = !RedisModule_IsIOError(rdb);
+        if (!good || slot == UINT64_MAX) break;
+        good = load_piece(rdb, f, slot);
+    }
+    if (good) return f;
+    cf_free(f);
+    return NULL;
+}
+
+static void *rdb_load(RedisModuleIO *rdb, int version) {
+    if (version > RDB_VERSION) return NULL;
+    const uint64_t first = RedisModule_LoadUnsigned(rdb);
+    if (RedisModule_IsIOError(rdb)) return NULL;
+    if (first == RDB_OURS && version == RDB_VERSION) return load_ours(rdb);
+    return cf_of_legacy(cf_legacy_load(rdb, first, version));
+}
+
+/* ---- AOF */
+
+static void emit(RedisModuleIO *aof, RedisModuleString *key, long long iterator, const void *bytes,
+                 size_t length) {
+    RedisModule_EmitAOF(aof, "CF.LOADCHUNK", "slb", key, iterator, (const char *)bytes, length);
+}
+
+static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const struct cf_legacy *f) {
+    uint8_t header[CF_LEGACY_HEADER];
+    size_t length;
+    long long next = 1;
+    cf_legacy_header(f, header);
+    emit(aof, key, 1, header, sizeof header);
+    for (uint8_t *data; (data = cf_legacy_chunk(f, next, &length, &next)) != NULL;) {
+        emit(aof, key, next, data, length);
+        memory_free(data);
+    }
+}
+
+static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {
+    const struct cf *f = value;
+    size_t length;
+    if (f->legacy != NULL) {
+        rewrite_legacy(aof, key, f->legacy);
+        return;
+    }
+    uint8_t *header = cf_header(f, &length);
+    if (header == NULL) return;
+    emit(aof, key, 1, header, length);
+    memory_free(header);
+    uint64_t slot = 0;
+    for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
+        emit(aof, key, (long long)slot + 2, piece, length);
+        memory_free(piece);
+    }
+}
+
+/* ---- the rest */
+
+static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t samples) {
+    (void)ctx, (void)samples;
+    return (size_t)cf_numbers(value).bytes;
+}
+
+static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
+    (void)ctx;
+    return cf_effort(value);
+}
+
+static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
+    (void)ctx;
+    return cf_copy(value);
+}
+
+static void release(void *value) { cf_free(value); }
+
+static void digest_legacy(RedisModuleDigest *sum, const struct cf_legacy *f) {
+    uint8_t header[CF_LEGACY_HEADER];
+    size_t length;
+    long long next = 1;
+    cf_legacy_header(f, header);
+    RedisModule_DigestAddStringBuffer(sum, (const char *)header, sizeof header);
+    for (uint8_t *data; (data = cf_legacy_chunk(f, next, &length, &next)) != NULL;) {
+        RedisModule_DigestAddStringBuffer(sum, (const char *)data, length);
+        memory_free(data);
+    }
+}
+
+/* The entries of a tally are in an order that depends on its past, so they are summed up. */
+static uint64_t digest_piece(const struct cf *f, uint64_t slot, const uint8_t *piece,
+                             size_t length) {
+    static const uint8_t no_secret[TAMIS_SECRET_BYTES];
+    if (slot < store_slots(f->store)) return tamis_hash_secret(no_secret, piece, length);
+    uint64_t sum = 0;
+    for (size_t at = 0; at < length; at += TALLY_ENTRY) {
+        sum += tamis_hash_secret(no_secret, piece + at, TALLY_ENTRY);
+    }
+    return sum;
+}
+
+static void digest(RedisModuleDigest *sum, void *value) {
+    const struct cf *f = value;
+    size_t length = 0;
+    if (f->legacy != NULL) {
+        digest_legacy(sum, f->legacy);
+    } else {
+        uint8_t *header = cf_header(f, &length);
+        if (header != NULL) {
+            RedisModule_DigestAddStringBuffer(sum, (const char *)header, length);
+        }
+        memory_free(header);
+        uint64_t slot = 0;
+        for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
+            const uint64_t part = digest_piece(f, slot, piece, length);
+            RedisModule_DigestAddStringBuffer(sum, (const char *)&part, sizeof part);
+            memory_free(piece);
+        }
+    }
+    RedisModule_DigestEndSequence(sum);
+}
+
+/* See bf_type.c. */
+static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value) {
+    struct cf *f = RedisModule_DefragAlloc(ctx, *value);
+    (void)key;
+    if (f == NULL) return 0;
+    *value = f;
+    if (f->legacy == NULL) store_move(f->store);
+    return 0;
+}
+
+bool cf_type_register(RedisModuleCtx *ctx) {
+    RedisModuleTypeMethods methods = {.version = REDISMODULE_TYPE_METHOD_VERSION,
+                                      .rdb_load = rdb_load,
+                                      .rdb_save = rdb_save,
+                                      .aof_rewrite = aof_rewrite,
+                                      .digest = digest,
+                                      .free = release,
+                                      .mem_usage2 = mem_usage,
+                                      .free_effort2 = free_effort,
+                                      .copy2 = copy};
+#if !defined(TAMIS_REDIS_MALLOC)
+    methods.defrag = defrag; /* which moves blocks of the server's allocator alone */
+#else
+    (void)defrag;
+#endif
+    cf_type = RedisModule_CreateDataType(ctx, "MBbloomCF", RDB_VERSION, &methods);
+    return cf_type != NULL;
+}

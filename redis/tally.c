@@ -1,0 +1,193 @@
+/* tally.c - exact numbers for a few hashes
+ *
+ * Open addressing with linear probing, in tables of a power of two that are at most 3/4 full.
+ * The hashes are keyed, so nobody can make them meet; their lower bits are the place.
+ *
+ * A table is copied when it grows.  So that this stays short, a tally of more than SPLIT_AT
+ * entries is split by the upper bits of the hash into TALLY_SHARDS tables, which grow at
+ * different times. */
+#include "tally.h"
+
+#include <string.h>
+
+#include "memory.h"
+#include "wire.h"
+
+#define SPLIT_AT 32768
+#define FIRST_SIZE 16
+#define NUMBER_MOST ((int64_t)1 << 62)
+
+struct tally_entry {
+    uint64_t hash;
+    int64_t number; /* 0: a free place */
+};
+
+struct tally_shard {
+    uint32_t used, size; /* size: a power of two, or 0 */
+    struct tally_entry *entry;
+};
+
+/* ---- one table */
+
+static uint32_t shard_find(const struct tally_shard *s, uint64_t hash) {
+    uint32_t i = (uint32_t)hash & (s->size - 1);
+    while (s->entry[i].number != 0 && s->entry[i].hash != hash) i = (i + 1) & (s->size - 1);
+    return i;
+}
+
+static bool shard_grow(struct tally_shard *s) {
+    struct tally_shard larger = {.used = s->used, .size = s->size == 0 ? FIRST_SIZE : 2 * s->size};
+    larger.entry = memory_zeroed(larger.size * sizeof *larger.entry);
+    if (larger.entry == NULL) return false;
+    for (uint32_t i = 0; i < s->size; i++) {
+        if (s->entry[i].number == 0) continue;
+        larger.entry[shard_find(&larger, s->entry[i].hash)] = s->entry[i];
+    }
+    memory_free(s->entry);
+    *s = larger;
+    return true;
+}
+
+/* Frees a place, and moves those behind it that could not be found any more. */
+static void shard_erase(struct tally_shard *s, uint32_t hole) {
+    const uint32_t mask = s->size - 1;
+    for (uint32_t i = (hole + 1) & mask; s->entry[i].number != 0; i = (i + 1) & mask) {
+        const uint32_t home = (uint32_t)s->entry[i].hash & mask;
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        s->entry[hole] = s->entry[i];
+        hole = i;
+    }
+    s->entry[hole].number = 0;
+    s->used--;
+}
+
+static bool shard_set(struct tally_shard *s, uint64_t hash, int64_t number) {
+    if (4 * ((uint64_t)s->used + 1) > 3 * (uint64_t)s->size && !shard_grow(s)) return false;
+    const uint32_t i = shard_find(s, hash);
+    s->used += s->entry[i].number == 0;
+    s->entry[i] = (struct tally_entry){hash, number};
+    return true;
+}
+
+/* ---- all of them */
+
+static struct tally_shard *shard_of(const struct tally *t, uint64_t hash) {
+    return &t->shard[t->shards == 1 ? 0 : hash >> 56];
+}
+
+bool tally_open(struct tally *t, uint32_t shards) {
+    *t = (struct tally){.shards = shards};
+    if (shards == 0) return true;
+    t->shard = memory_zeroed(shards * sizeof *t->shard);
+    if (t->shard == NULL) t->shards = 0;
+    return t->shard != NULL;
+}
+
+void tally_close(struct tally *t) {
+    for (uint32_t i = 0; i < t->shards; i++) memory_free(t->shard[i].entry);
+    memory_free(t->shard);
+    *t = (struct tally){.shards = 0};
+}
+
+static bool tally_add_all(struct tally *to, const struct tally *from) {
+    for (uint32_t i = 0; i < from->shards; i++) {
+        const struct tally_shard *s = &from->shard[i];
+        for (uint32_t k = 0; k < s->size; k++) {
+            const struct tally_entry *e = &s->entry[k];
+            if (e->number != 0 && !shard_set(shard_of(to, e->hash), e->hash, e->number)) {
+                return false;
+            }
+        }
+    }
+    to->entries = from->entries;
+    return true;
+}
+
+bool tally_copy(struct tally *to, const struct tally *from) {
+    if (!tally_open(to, from->shards)) return false;
+    if (tally_add_all(to, from)) return true;
+    tally_close(to);
+    return false;
+}
+
+/* Into many tables; stays as it is if there is no memory. */
+static void tally_split(struct tally *t) {
+    struct tally larger;
+    if (!tally_open(&larger, TALLY_SHARDS)) return;
+    if (tally_add_all(&larger, t)) {
+        tally_close(t);
+        *t = larger;
+    } else {
+        tally_close(&larger);
+    }
+}
+
+int64_t tally_get(const struct tally *t, uint64_t hash) {
+    if (t->entries == 0) return 0;
+    const struct tally_shard *s = shard_of(t, hash);
+    return s->size == 0 ? 0 : s->entry[shard_find(s, hash)].number;
+}
+
+bool tally_move(struct tally *t, uint64_t hash, int64_t by) {
+    const int64_t number = tally_get(t, hash) + by;
+    if (number > NUMBER_MOST || number < -NUMBER_MOST) return false;
+    if (t->shards == 0 && !tally_open(t, 1)) return false;
+    if (t->shards == 1 && t->entries == SPLIT_AT) tally_split(t);
+    struct tally_shard *s = shard_of(t, hash);
+    const uint32_t before = s->used;
+    if (number != 0) {
+        if (!shard_set(s, hash, number)) return false;
+    } else if (by != 0) {
+        shard_erase(s, shard_find(s, hash));
+    }
+    t->entries = t->entries + s->used - before;
+    return true;
+}
+
+size_t tally_bytes(const struct tally *t) {
+    size_t bytes = t->shards * sizeof *t->shard;
+    for (uint32_t i = 0; i < t->shards; i++) {
+        bytes += t->shard[i].size * sizeof(struct tally_entry);
+    }
+    return bytes;
+}
+
+/* ---- as bytes */
+
+size_t tally_piece_size(const struct tally *t, uint32_t shard) {
+    return shard < t->shards ? (size_t)t->shard[shard].used * TALLY_ENTRY : 0;
+}
+
+void tally_piece(const struct tally *t, uint32_t shard, uint8_t *bytes) {
+    const struct tally_shard *s = &t->shard[shard];
+    for (uint32_t i = 0; i < s->size; i++) {
+        if (s->entry[i].number == 0) continue;
+        wire_store(bytes, s->entry[i].hash, 8);
+        wire_store(bytes + 8, (uint64_t)s->entry[i].number, 8);
+        bytes += TALLY_ENTRY;
+    }
+}
+
+static void shard_clear(struct tally *t, struct tally_shard *s) {
+    memory_free(s->entry);
+    t->entries -= s->used;
+    *s = (struct tally_shard){.used = 0};
+}
+
+bool tally_load(struct tally *t, uint32_t shard, const uint8_t *bytes, size_t length) {
+    if (shard >= t->shards || length == 0 || length % TALLY_ENTRY != 0) return false;
+    struct tally_shard *s = &t->shard[shard];
+    if (s->used != 0) return false;
+    for (size_t at = 0; at < length; at += TALLY_ENTRY) {
+        const uint64_t hash = wire_load(bytes + at, 8);
+        const int64_t number = (int64_t)wire_load(bytes + at + 8, 8);
+        const bool sane = number != 0 && number <= NUMBER_MOST && number >= -NUMBER_MOST &&
+                          shard_of(t, hash) == s && tally_get(t, hash) == 0;
+        if (!sane || !shard_set(s, hash, number)) {
+            shard_clear(t, s);
+            return false;
+        }
+        t->entries++;
+    }
+    return true;
+}
