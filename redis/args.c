@@ -26,8 +26,8 @@ enum arg_status arg_rate(RedisModuleString *arg, double *value) {
     return *value > 0 && *value < 1 ? ARG_OK : ARG_OUT_OF_RANGE;
 }
 
-struct bf_item arg_item(RedisModuleString *arg) {
-    struct bf_item item;
+struct item arg_item(RedisModuleString *arg) {
+    struct item item;
     item.bytes = RedisModule_StringPtrLen(arg, &item.length);
     return item;
 }

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "bf.h"
 #include "redis_module.h"
+#include "store.h"
 
 /* Is it this word?  `word` is in capitals. */
 bool arg_is(RedisModuleString *arg, const char *word);
@@ -20,6 +20,6 @@ enum arg_status arg_integer(RedisModuleString *arg, long long least, long long m
 /* A rate in (0, 1). */
 enum arg_status arg_rate(RedisModuleString *arg, double *value);
 
-struct bf_item arg_item(RedisModuleString *arg);
+struct item arg_item(RedisModuleString *arg);
 
 #endif

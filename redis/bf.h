@@ -65,17 +65,12 @@ uint64_t bf_plan(const struct bf_want *want);
 
 /* ---- items */
 
-struct bf_item {
-    const char *bytes;
-    size_t length;
-};
-
 /* Sets `answers` for up to STORE_BATCH items.  `epoch`: now, for a filter with a window. */
-void bf_contains(const struct bf *f, const struct bf_item *items, size_t count, uint64_t epoch,
+void bf_contains(const struct bf *f, const struct item *items, size_t count, uint64_t epoch,
                  bool *answers);
 /* Adds up to STORE_BATCH items, in order; returns how many were dealt with: all, or up to and
  * with the first that failed.  The filter must have been turned to now (bf_turn). */
-size_t bf_add(struct bf *f, const struct bf_item *items, size_t count, enum bf_result *results);
+size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_result *results);
 
 /* ---- the window */
 

@@ -227,8 +227,7 @@ static bool turn_to_now(RedisModuleCtx *ctx, RedisModuleString *name, struct bf 
  * for; those that changed something are moved to the front of `items`, and counted. */
 static size_t add_items(RedisModuleCtx *ctx, struct bf *f, RedisModuleString **items, size_t count,
                         size_t *changed) {
-    const bool resp3 = reply_is_resp3(ctx);
-    struct bf_item batch[STORE_BATCH];
+    struct item batch[STORE_BATCH];
     enum bf_result results[STORE_BATCH];
     *changed = 0;
     for (size_t at = 0; at < count;) {
@@ -245,18 +244,19 @@ static size_t add_items(RedisModuleCtx *ctx, struct bf *f, RedisModuleString **i
                 reply_error(ctx, add_error(results[i]));
                 return at + i + 1;
             }
-            reply_bool(ctx, resp3, results[i] == BF_ADDED);
+            RedisModule_ReplyWithBool(ctx, results[i] == BF_ADDED);
         }
         at += n;
     }
     return count;
 }
 
+/* Where all were added what was said is what was done, and takes less. */
 static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                            size_t count) {
-    if (count == 1) {
-        RedisModule_Replicate(ctx, "BF.ADD", "ss", name, items[0]);
-    } else if (count > 1) {
+                            size_t count, bool all) {
+    if (all) {
+        RedisModule_ReplicateVerbatim(ctx);
+    } else if (count > 0) {
         RedisModule_Replicate(ctx, "BF.MADD", "sv", name, items, count);
     }
 }
@@ -277,7 +277,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
         if (many) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
         const size_t replied = add_items(ctx, f, items, count, &changed);
         if (many) RedisModule_ReplySetArrayLength(ctx, (long)replied);
-        replicate_items(ctx, name, items, changed);
+        replicate_items(ctx, name, items, changed, changed == count);
         if (changed != 0 || make) key_changed(ctx, name, "bf.add");
     }
     key_close(&key);
@@ -354,8 +354,7 @@ static int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 static void ask_items(RedisModuleCtx *ctx, const struct bf *f, RedisModuleString **items,
                       size_t count) {
-    const bool resp3 = reply_is_resp3(ctx);
-    struct bf_item batch[STORE_BATCH];
+    struct item batch[STORE_BATCH];
     bool answers[STORE_BATCH];
     const uint64_t epoch = f == NULL || f->window == 0 ? 0 : bf_epoch(f, now());
     for (size_t at = 0; at < count; at += STORE_BATCH) {
@@ -366,7 +365,7 @@ static void ask_items(RedisModuleCtx *ctx, const struct bf *f, RedisModuleString
         } else {
             bf_contains(f, batch, n, epoch, answers);
         }
-        for (size_t i = 0; i < n; i++) reply_bool(ctx, resp3, answers[i]);
+        for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, answers[i]);
     }
 }
 
@@ -453,7 +452,7 @@ static int bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         }
         reply_info(ctx, f, &n, (enum info)one);
     } else {
-        reply_map(ctx, resp3, INFO_ERROR); /* the fields that RedisBloom has */
+        RedisModule_ReplyWithMap(ctx, INFO_ERROR); /* the fields that RedisBloom has */
         for (int i = 0; i < INFO_ERROR; i++) {
             RedisModule_ReplyWithSimpleString(ctx, infos[i].name);
             reply_info(ctx, f, &n, (enum info)i);

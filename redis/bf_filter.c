@@ -161,7 +161,7 @@ static bool is_alive(const struct bf *f, const struct chain *c, uint64_t epoch) 
     return f->window == 0 || c->guest || c->epoch + f->generations >= epoch;
 }
 
-static void hash_items(const struct store *s, const struct bf_item *items, size_t count,
+static void hash_items(const struct store *s, const struct item *items, size_t count,
                        uint64_t *hashes) {
     for (size_t i = 0; i < count; i++) hashes[i] = store_hash(s, items[i].bytes, items[i].length);
 }
@@ -171,7 +171,7 @@ static bool same_secret(const struct chain *a, const struct chain *b) {
 }
 
 /* Asks the chains from `first` on; `hashes` are those of chain 0. */
-static void ask_chains(const struct bf *f, uint32_t first, const struct bf_item *items,
+static void ask_chains(const struct bf *f, uint32_t first, const struct item *items,
                        const uint64_t *hashes, size_t count, uint64_t epoch, bool *answers) {
     uint64_t others[STORE_BATCH];
     for (uint32_t i = first; i < f->chains; i++) {
@@ -183,7 +183,7 @@ static void ask_chains(const struct bf *f, uint32_t first, const struct bf_item 
     }
 }
 
-void bf_contains(const struct bf *f, const struct bf_item *items, size_t count, uint64_t epoch,
+void bf_contains(const struct bf *f, const struct item *items, size_t count, uint64_t epoch,
                  bool *answers) {
     uint64_t hashes[STORE_BATCH];
     if (f->legacy != NULL) {
@@ -212,9 +212,10 @@ static bool reckon(const struct bf *f, struct chain *c) {
     return true;
 }
 
-static enum bf_result add_one(struct bf *f, uint64_t hash) {
+/* Adds an item that was not there when the store had its layers up to `known`. */
+static enum bf_result add_one(struct bf *f, uint64_t hash, uint32_t known) {
     struct chain *c = &f->chain[0];
-    if (store_contains(c->store, hash)) return BF_PRESENT;
+    if (store_contains_since(c->store, hash, known)) return BF_PRESENT;
     const struct chain as_it_was = *c;
     if (!reckon(f, c)) return BF_FULL;
     const enum store_result result = store_add(c->store, hash);
@@ -223,7 +224,7 @@ static enum bf_result add_one(struct bf *f, uint64_t hash) {
     return result == STORE_FULL && f->limit != 0 ? BF_LIMIT : BF_FAILED;
 }
 
-static size_t add_to_legacy(struct bf_legacy *f, const struct bf_item *items, size_t count,
+static size_t add_to_legacy(struct bf_legacy *f, const struct item *items, size_t count,
                             enum bf_result *results) {
     static const enum bf_result same[] = {[LEGACY_ADDED] = BF_ADDED,
                                           [LEGACY_PRESENT] = BF_PRESENT,
@@ -236,11 +237,51 @@ static size_t add_to_legacy(struct bf_legacy *f, const struct bf_item *items, si
     return count;
 }
 
+/* All items fit and there is but one layer to add them to: no need to ask first. */
+static bool takes_all(const struct bf *f, size_t count) {
+    const struct chain *c = &f->chain[0];
+    return f->chains == 1 && count <= c->last_capacity - c->last_size &&
+           store_takes(c->store, count);
+}
+
+static size_t add_fresh(struct bf *f, const uint64_t *hashes, size_t count,
+                        enum bf_result *results) {
+    struct chain *c = &f->chain[0];
+    bool fresh[STORE_BATCH];
+    if (!store_add_fresh(c->store, hashes, count, fresh)) {
+        results[0] = BF_FAILED;
+        return 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        results[i] = fresh[i] ? BF_ADDED : BF_PRESENT;
+        c->last_size += fresh[i];
+    }
+    return count;
+}
+
 /* First all are asked in one go, which brings what they need into the cache; then those that
  * are not there are added one by one, since an item may come twice. */
-size_t bf_add(struct bf *f, const struct bf_item *items, size_t count, enum bf_result *results) {
+static size_t ask_and_add(struct bf *f, const struct item *items, const uint64_t *hashes,
+                          size_t count, enum bf_result *results) {
+    const struct store *s = f->chain[0].store;
+    const uint32_t known = s->layers - 1;
+    bool newest[STORE_BATCH], others[STORE_BATCH];
+    memset(newest, 0, count * sizeof *newest);
+    memset(others, 0, count * sizeof *others);
+    store_contains_batch(s, hashes, count, newest);
+    ask_chains(f, 1, items, hashes, count, f->chain[0].epoch, others);
+    for (size_t i = 0; i < count; i++) {
+        results[i] = BF_PRESENT;
+        if (newest[i] || (others[i] && f->window == 0)) continue;
+        results[i] = add_one(f, hashes[i], known);
+        if (results[i] == BF_ADDED && others[i]) results[i] = BF_REFRESHED;
+        if (results[i] >= BF_FULL) return i + 1;
+    }
+    return count;
+}
+
+size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_result *results) {
     uint64_t hashes[STORE_BATCH];
-    bool newest[STORE_BATCH] = {false}, others[STORE_BATCH] = {false};
     if (f->legacy != NULL) return add_to_legacy(f->legacy, items, count, results);
     if (count == 0) return 0;
     if (bf_is_loading(f)) {
@@ -248,16 +289,8 @@ size_t bf_add(struct bf *f, const struct bf_item *items, size_t count, enum bf_r
         return 1;
     }
     hash_items(f->chain[0].store, items, count, hashes);
-    store_contains_batch(f->chain[0].store, hashes, count, newest);
-    ask_chains(f, 1, items, hashes, count, f->chain[0].epoch, others);
-    for (size_t i = 0; i < count; i++) {
-        results[i] = BF_PRESENT;
-        if (newest[i] || (others[i] && f->window == 0)) continue;
-        results[i] = add_one(f, hashes[i]);
-        if (results[i] == BF_ADDED && others[i]) results[i] = BF_REFRESHED;
-        if (results[i] >= BF_FULL) return i + 1;
-    }
-    return count;
+    return takes_all(f, count) ? add_fresh(f, hashes, count, results)
+                               : ask_and_add(f, items, hashes, count, results);
 }
 
 /* ---- the window */

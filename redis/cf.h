@@ -56,6 +56,8 @@ uint64_t cf_plan(const struct cf_want *want);
 /* Adds an item.  `expansions`: sub-filters that there may be. */
 enum cf_result cf_add(struct cf *f, const void *item, size_t length, uint64_t expansions);
 bool cf_contains(const struct cf *f, const void *item, size_t length);
+/* Sets `answers` for up to STORE_BATCH items. */
+void cf_contains_batch(const struct cf *f, const struct item *items, size_t count, bool *answers);
 uint64_t cf_count(const struct cf *f, const void *item, size_t length);
 /* False if it is not there. */
 bool cf_remove(struct cf *f, const void *item, size_t length);

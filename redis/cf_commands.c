@@ -152,20 +152,21 @@ static const char *add_error(enum cf_result result) {
 }
 
 /* One item of many that cannot be added is -1; RESP3 has booleans, but for CF.INSERTNX. */
-static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, bool resp3,
-                         enum cf_result result) {
-    const bool booleans = resp3 && !(how->many && how->nx);
-    if (result > CF_PRESENT && !how->many) {
+static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum cf_result result) {
+    const bool failed = result > CF_PRESENT;
+    if (failed && !how->many) {
         reply_error(ctx, add_error(result));
-    } else if (booleans) {
-        RedisModule_ReplyWithBool(ctx, result == CF_ADDED);
+    } else if (failed && (how->nx || !reply_is_resp3(ctx))) {
+        RedisModule_ReplyWithLongLong(ctx, -1);
+    } else if (how->many && how->nx) {
+        RedisModule_ReplyWithLongLong(ctx, result == CF_ADDED);
     } else {
-        RedisModule_ReplyWithLongLong(ctx, result == CF_ADDED ? 1 : result == CF_PRESENT ? 0 : -1);
+        RedisModule_ReplyWithBool(ctx, result == CF_ADDED);
     }
 }
 
 static enum cf_result add_item(struct cf *f, const struct insertion *how, RedisModuleString *arg) {
-    const struct bf_item item = arg_item(arg);
+    const struct item item = arg_item(arg);
     if (how->nx && cf_contains(f, item.bytes, item.length)) return CF_PRESENT;
     return cf_add(f, item.bytes, item.length, (uint64_t)settings()->cf_max_expansions);
 }
@@ -174,11 +175,10 @@ static enum cf_result add_item(struct cf *f, const struct insertion *how, RedisM
  * counted. */
 static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **items, size_t count,
                         const struct insertion *how) {
-    const bool resp3 = reply_is_resp3(ctx);
     size_t added = 0;
     for (size_t i = 0; i < count; i++) {
         const enum cf_result result = add_item(f, how, items[i]);
-        reply_result(ctx, how, resp3, result);
+        reply_result(ctx, how, result);
         if (result != CF_ADDED) continue;
         RedisModuleString *item = items[i];
         items[i] = items[added];
@@ -187,11 +187,12 @@ static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **i
     return added;
 }
 
+/* Where all were added what was said is what was done, and takes less. */
 static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                            size_t count) {
-    if (count == 1) {
-        RedisModule_Replicate(ctx, "CF.ADD", "ss", name, items[0]);
-    } else if (count > 1) {
+                            size_t count, bool all) {
+    if (all) {
+        RedisModule_ReplicateVerbatim(ctx);
+    } else if (count > 0) {
         RedisModule_Replicate(ctx, "CF.INSERT", "sccv", name, "NOCREATE", "ITEMS", items, count);
     }
 }
@@ -219,7 +220,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     } else {
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
         const size_t added = add_items(ctx, f, items, count, how);
-        replicate_items(ctx, name, items, added);
+        replicate_items(ctx, name, items, added, added == count);
         if (added != 0 || make) key_changed(ctx, name, "cf.add");
     }
     key_close(&key);
@@ -286,7 +287,7 @@ static int cf_insertnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
 /* ---- asking */
 
 static bool ask(const struct cf *f, RedisModuleString *arg) {
-    const struct bf_item item = arg_item(arg);
+    const struct item item = arg_item(arg);
     return f != NULL && cf_contains(f, item.bytes, item.length);
 }
 
@@ -294,7 +295,7 @@ static bool ask(const struct cf *f, RedisModuleString *arg) {
 static int cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
-    reply_bool(ctx, reply_is_resp3(ctx), ask(key.value, argv[2]));
+    RedisModule_ReplyWithBool(ctx, ask(key.value, argv[2]));
     key_close(&key);
     return REDISMODULE_OK;
 }
@@ -303,9 +304,15 @@ static int cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 static int cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
-    const bool resp3 = reply_is_resp3(ctx);
+    struct item batch[STORE_BATCH];
+    bool answers[STORE_BATCH] = {false};
     RedisModule_ReplyWithArray(ctx, argc - 2);
-    for (int i = 2; i < argc; i++) reply_bool(ctx, resp3, ask(key.value, argv[i]));
+    for (int at = 2; at < argc; at += STORE_BATCH) {
+        const int n = argc - at < STORE_BATCH ? argc - at : STORE_BATCH;
+        for (int i = 0; i < n; i++) batch[i] = arg_item(argv[at + i]);
+        if (key.state == KEY_OURS) cf_contains_batch(key.value, batch, (size_t)n, answers);
+        for (int i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, answers[i]);
+    }
     key_close(&key);
     return REDISMODULE_OK;
 }
@@ -314,7 +321,7 @@ static int cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 static int cf_count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
-    const struct bf_item item = arg_item(argv[2]);
+    const struct item item = arg_item(argv[2]);
     const uint64_t count = key.state == KEY_OURS ? cf_count(key.value, item.bytes, item.length) : 0;
     RedisModule_ReplyWithLongLong(ctx, (long long)count);
     key_close(&key);
@@ -327,7 +334,7 @@ static int cf_count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
 static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
-    const struct bf_item item = arg_item(argv[2]);
+    const struct item item = arg_item(argv[2]);
     if (key.state != KEY_OURS) {
         reply_error(ctx, "Not found");
     } else if (cf_is_loading(key.value)) {
@@ -338,7 +345,7 @@ static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
             RedisModule_ReplicateVerbatim(ctx);
             key_changed(ctx, argv[1], "cf.del");
         }
-        reply_bool(ctx, reply_is_resp3(ctx), removed);
+        RedisModule_ReplyWithBool(ctx, removed);
     }
     key_close(&key);
     return REDISMODULE_OK;
@@ -379,7 +386,7 @@ static int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct cf *f = need_filter(ctx, argv[1], &key);
     if (f == NULL) return REDISMODULE_OK;
     const struct cf_numbers n = cf_numbers(f);
-    reply_map(ctx, reply_is_resp3(ctx), 8);
+    RedisModule_ReplyWithMap(ctx, 8);
     reply_field(ctx, "Size", n.bytes);
     reply_field(ctx, "Number of buckets", n.buckets);
     reply_field(ctx, "Number of filters", n.subfilters);

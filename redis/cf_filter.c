@@ -144,12 +144,32 @@ bool cf_is_loading(const struct cf *f) {
     return f->legacy == NULL && (f->store->awaiting != 0 || f->awaiting != 0);
 }
 
+/* What the tally makes of the store's answer. */
+static bool with_tally(const struct cf *f, uint64_t hash, bool in_store) {
+    if (f->tally.entries == 0) return in_store;
+    const int64_t number = tally_get(&f->tally, hash);
+    if (number == 0) return in_store;
+    return number > 0 || (int64_t)store_count(f->store, hash) + number > 0;
+}
+
+void cf_contains_batch(const struct cf *f, const struct item *items, size_t count, bool *answers) {
+    uint64_t hashes[STORE_BATCH];
+    for (size_t i = 0; i < count; i++) {
+        answers[i] = f->legacy != NULL ? cf_legacy_count(f->legacy, items[i].bytes, items[i].length)
+                                       : f->awaiting != 0;
+    }
+    if (f->legacy != NULL || f->awaiting != 0 || count == 0) return;
+    for (size_t i = 0; i < count; i++) {
+        hashes[i] = store_hash(f->store, items[i].bytes, items[i].length);
+    }
+    store_contains_batch(f->store, hashes, count, answers);
+    for (size_t i = 0; i < count; i++) answers[i] = with_tally(f, hashes[i], answers[i]);
+}
+
 bool cf_contains(const struct cf *f, const void *item, size_t length) {
     if (f->legacy != NULL) return cf_legacy_count(f->legacy, item, length) != 0;
     const uint64_t hash = store_hash(f->store, item, length);
-    if (f->awaiting != 0) return true;
-    if (f->tally.entries == 0) return store_contains(f->store, hash);
-    return (int64_t)store_count(f->store, hash) + tally_get(&f->tally, hash) > 0;
+    return f->awaiting != 0 || with_tally(f, hash, store_contains(f->store, hash));
 }
 
 uint64_t cf_count(const struct cf *f, const void *item, size_t length) {
@@ -159,8 +179,13 @@ uint64_t cf_count(const struct cf *f, const void *item, size_t length) {
     return count > 0 ? (uint64_t)count : f->awaiting != 0;
 }
 
+/* Has the store all the copies that it takes of it? */
+static bool has_copies(const struct store *s, uint64_t hash) {
+    return store_contains(s, hash) && store_count(s, hash) >= COPIES;
+}
+
 static enum cf_result add_hash(struct cf *f, uint64_t hash) {
-    if (tally_get(&f->tally, hash) == 0 && store_count(f->store, hash) < COPIES) {
+    if (tally_get(&f->tally, hash) == 0 && !has_copies(f->store, hash)) {
         switch (store_add(f->store, hash)) {
             case STORE_OK:
                 return CF_ADDED;

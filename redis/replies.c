@@ -5,22 +5,6 @@ bool reply_is_resp3(RedisModuleCtx *ctx) {
     return (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3) != 0;
 }
 
-void reply_bool(RedisModuleCtx *ctx, bool resp3, bool value) {
-    if (resp3) {
-        RedisModule_ReplyWithBool(ctx, value);
-    } else {
-        RedisModule_ReplyWithLongLong(ctx, value);
-    }
-}
-
-void reply_map(RedisModuleCtx *ctx, bool resp3, long pairs) {
-    if (resp3) {
-        RedisModule_ReplyWithMap(ctx, pairs);
-    } else {
-        RedisModule_ReplyWithArray(ctx, 2 * pairs);
-    }
-}
-
 void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value) {
     RedisModule_ReplyWithSimpleString(ctx, name);
     RedisModule_ReplyWithLongLong(ctx, (long long)value);

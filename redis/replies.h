@@ -6,11 +6,9 @@
 
 #include "redis_module.h"
 
+/* The server itself makes 1 and 0 of booleans, and arrays of maps, for a client of RESP2.  To ask
+ * takes it a while. */
 bool reply_is_resp3(RedisModuleCtx *ctx);
-/* #t or #f; in RESP2 1 or 0. */
-void reply_bool(RedisModuleCtx *ctx, bool resp3, bool value);
-/* A map of so many pairs; in RESP2 an array of twice as many. */
-void reply_map(RedisModuleCtx *ctx, bool resp3, long pairs);
 void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value);
 int reply_ok(RedisModuleCtx *ctx);
 int reply_error(RedisModuleCtx *ctx, const char *text);

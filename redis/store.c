@@ -19,9 +19,9 @@
  * instead of 14.7 bits.  A cuckoo filter that finds no room for a key is a full one: the key
  * goes to the next layer.  A store that must remove has cuckoo filters alone.
  *
- * Segments.  A layer of more than SEGMENT_KEYS keys is cut by the hash into filters of about a
+ * Segments.  A layer of more than SEGMENT_KEYS keys is cut by the hash into filters of about two
  * million keys, each made when the first key comes to it.  So no command waits for more
- * than two megabytes of memory to be cleared, copied, dumped or freed at a time, whatever the
+ * than a few megabytes of memory to be cleared, copied, dumped or freed at a time, whatever the
  * capacity.  The upper bits of the hash choose the segment; inside it the hash is mixed anew
  * by the library, so that all places of a segment are used.
  *
@@ -36,7 +36,8 @@
 
 #include "memory.h"
 
-#define SEGMENT_KEYS ((uint64_t)1 << 20)
+#define SEGMENT_KEYS ((uint64_t)1 << 21)
+#define SORTED_SEGMENTS 64
 #define LAYERS_MOST 64
 #define LAYER_LEAST 64 /* keys of a later layer */
 #define LAYER_MOST ((uint64_t)1 << 32)
@@ -287,25 +288,69 @@ static bool layer_contains(const struct layer *l, uint64_t hash) {
     return tamis_contains_hash(l->segment[i], hash);
 }
 
-bool store_contains(const struct store *s, uint64_t hash) {
-    for (uint32_t i = s->layers; i-- > 0;) {
+bool store_contains_since(const struct store *s, uint64_t hash, uint32_t layer) {
+    for (uint32_t i = s->layers; i-- > layer;) {
         if (layer_contains(&s->layer[i], hash)) return true;
     }
     return false;
 }
 
+bool store_contains(const struct store *s, uint64_t hash) {
+    return store_contains_since(s, hash, 0);
+}
+
+/* Puts the hashes in the order of their segments; `from` tells where each was.  Returns false,
+ * with nothing done, if there are so many segments that hardly two would have the same. */
+static bool sort_by_segment(const struct layer *l, const uint64_t *hashes, size_t count,
+                            uint64_t *sorted, uint8_t *from) {
+    uint8_t ends[SORTED_SEGMENTS + 1] = {0};
+    if (l->segments > SORTED_SEGMENTS) return false;
+    for (size_t k = 0; k < count; k++) ends[segment_of(l, hashes[k]) + 1]++;
+    for (uint32_t i = 1; i <= l->segments; i++) ends[i] = (uint8_t)(ends[i] + ends[i - 1]);
+    for (size_t k = 0; k < count; k++) {
+        const uint8_t at = ends[segment_of(l, hashes[k])]++;
+        sorted[at] = hashes[k];
+        from[at] = (uint8_t)k;
+    }
+    return true;
+}
+
+/* Hashes that are all of one segment. */
+static void ask_segment(const struct layer *l, const uint64_t *hashes, size_t count, bool *found) {
+    const uint32_t i = segment_of(l, hashes[0]);
+    if (l->segment[i] != NULL) {
+        tamis_contains_hash_batch(l->segment[i], hashes, count, found);
+    } else {
+        memset(found, is_awaited(l, i), count * sizeof *found);
+    }
+}
+
+/* Asks them segment by segment: together their cache lines are fetched together. */
+static void ask_sorted(const struct layer *l, const uint64_t *sorted, const uint8_t *from,
+                       size_t count, bool *answers) {
+    bool found[STORE_BATCH];
+    for (size_t at = 0, end; at < count; at = end) {
+        const uint32_t segment = segment_of(l, sorted[at]);
+        for (end = at + 1; end < count && segment_of(l, sorted[end]) == segment;) end++;
+        ask_segment(l, sorted + at, end - at, found + at);
+    }
+    for (size_t k = 0; k < count; k++) answers[from[k]] |= found[k];
+}
+
 void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t count,
                           bool *answers) {
+    uint64_t sorted[STORE_BATCH];
+    uint8_t from[STORE_BATCH];
     bool found[STORE_BATCH];
-    for (uint32_t i = s->layers; i-- > 0;) {
+    for (uint32_t i = s->layers; count > 0 && i-- > 0;) {
         const struct layer *l = &s->layer[i];
-        if (l->segments == 1 && l->segment[0] != NULL && count <= STORE_BATCH) {
-            tamis_contains_hash_batch(l->segment[0], hashes, count, found);
+        if (l->segments == 1) {
+            ask_segment(l, hashes, count, found);
             for (size_t k = 0; k < count; k++) answers[k] |= found[k];
-            continue;
-        }
-        for (size_t k = 0; k < count; k++) {
-            answers[k] = answers[k] || layer_contains(l, hashes[k]);
+        } else if (count > 1 && sort_by_segment(l, hashes, count, sorted, from)) {
+            ask_sorted(l, sorted, from, count, answers);
+        } else {
+            for (size_t k = 0; k < count; k++) answers[k] |= layer_contains(l, hashes[k]);
         }
     }
 }
@@ -335,6 +380,28 @@ enum store_result store_add(struct store *s, uint64_t hash) {
     if (result != STORE_FULL) return result;
     result = store_grow(s, 0);
     return result == STORE_OK ? layer_add(s, &s->layer[s->layers - 1], hash) : result;
+}
+
+bool store_takes(const struct store *s, size_t count) {
+    const struct layer *l = &s->layer[0];
+    return s->layers == 1 && l->kind == TAMIS_BLOOM && count <= l->capacity - l->keys;
+}
+
+bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh) {
+    struct layer *l = &s->layer[0];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t k = segment_of(l, hashes[i]);
+        if (l->segment[k] == NULL && !segment_open(s, l, k)) return false;
+    }
+    if (l->segments == 1 && count > 1) {
+        (void)tamis_add_hash_batch(l->segment[0], hashes, count, fresh, NULL);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            (void)tamis_add_hash(l->segment[segment_of(l, hashes[i])], hashes[i], &fresh[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) l->keys += fresh[i];
+    return true;
 }
 
 unsigned store_count(const struct store *s, uint64_t hash) {

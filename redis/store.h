@@ -12,7 +12,13 @@
 #include "tamis.h"
 #include "wire.h"
 
-#define STORE_BATCH 128 /* hashes that are asked together */
+#define STORE_BATCH 128 /* hashes that are asked together; at most 255 */
+
+/* What a client gave: the bytes stay the client's. */
+struct item {
+    const char *bytes;
+    size_t length;
+};
 
 struct layer {
     tamis_kind kind;
@@ -63,6 +69,8 @@ static inline uint64_t store_hash(const struct store *s, const void *key, size_t
 
 /* A segment that is still to come may hold anything: the answer is then true. */
 bool store_contains(const struct store *s, uint64_t hash);
+/* Asks the layers from this one on. */
+bool store_contains_since(const struct store *s, uint64_t hash, uint32_t layer);
 /* Sets answers[i] where the key may be there; leaves those that are set already. */
 void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t count,
                           bool *answers);
@@ -70,6 +78,12 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
 /* Adds a key, whether it is there or not.  STORE_FULL: beyond the limit of memory.  The store
  * must await nothing. */
 enum store_result store_add(struct store *s, uint64_t hash);
+
+/* May so many keys be added by store_add_fresh?  If so they all fit in the only layer, and whether
+ * a key is new shows while it is added. */
+bool store_takes(const struct store *s, size_t count);
+/* Adds those keys that are not there, and tells which; false if there is no memory. */
+bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh);
 
 /* Copies of a key. */
 unsigned store_count(const struct store *s, uint64_t hash);

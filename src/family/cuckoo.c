@@ -118,10 +118,11 @@ TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuck
 /* Copies of the key's class, wherever they are. */
 static unsigned cuckoo_count(const tamis_filter *f, struct tamis__hash h) {
     const struct tamis__cuckoo *c = cuckoo_of_const(f);
-    const unsigned w = c->grid.window;
-    const struct cuckoo_home home = cuckoo_home_of(&c->grid, h.lo);
-    return tamis__popcount(cuckoo_copies(&c->grid, &home, 0, w, false)) +
-           tamis__popcount(cuckoo_copies(&c->grid, &home, 1, w, false)) +
+    const struct cuckoo_grid *g = &c->grid;
+    const struct cuckoo_home home = cuckoo_home_of(c, h.lo);
+    const bool packed = g->window * g->width <= CUCKOO_PACKED_MAX;
+    return tamis__popcount(cuckoo_copies(g, &home, 0, g->window, packed)) +
+           tamis__popcount(cuckoo_copies(g, &home, 1, g->window, packed)) +
            (c->stashed == 0 ? 0 : stash_copies(c, h.lo));
 }
 
