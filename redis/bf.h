@@ -55,6 +55,8 @@ enum bf_result { BF_ADDED, BF_PRESENT, BF_REFRESHED, BF_FULL, BF_LIMIT, BF_FAILE
 
 /* ---- life */
 
+/* Nothing but zeros; NULL if there is no memory. */
+struct bf *bf_new(void);
 struct bf *bf_create(const struct bf_want *want);
 struct bf *bf_of_legacy(struct bf_legacy *legacy);
 struct bf *bf_copy(const struct bf *f);

@@ -118,7 +118,7 @@ static bool read_chains(struct bf *f, uint32_t chains, struct wire_reader *r) {
 struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
     if (!bf_is_header(bytes, length) || !checksum_holds(bytes, length)) return NULL;
     struct wire_reader r = {bytes, bytes + length - CHECKSUM_BYTES, false};
-    struct bf *f = memory_zeroed(sizeof *f);
+    struct bf *f = bf_new();
     if (f == NULL) return NULL;
     const uint64_t items = wire_get64(&r), zero = wire_get64(&r);
     (void)wire_get64(&r);

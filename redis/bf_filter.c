@@ -30,6 +30,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "census.h"
 #include "memory.h"
 #include "redis_module.h"
 
@@ -83,8 +84,14 @@ static bool chain_open(struct bf *f, const uint8_t *secret, uint64_t epoch) {
 
 /* ---- life */
 
-static struct bf *bf_empty(const struct bf_want *want) {
+struct bf *bf_new(void) {
     struct bf *f = memory_zeroed(sizeof *f);
+    if (f != NULL) census_born(CENSUS_BF);
+    return f;
+}
+
+static struct bf *bf_empty(const struct bf_want *want) {
+    struct bf *f = bf_new();
     if (f == NULL) return NULL;
     f->error = want->error > BF_ERROR_MOST ? BF_ERROR_MOST : want->error;
     f->capacity = want->capacity;
@@ -122,7 +129,7 @@ uint64_t bf_plan(const struct bf_want *want) {
 }
 
 struct bf *bf_of_legacy(struct bf_legacy *legacy) {
-    struct bf *f = legacy == NULL ? NULL : memory_zeroed(sizeof *f);
+    struct bf *f = legacy == NULL ? NULL : bf_new();
     if (f != NULL) f->legacy = legacy;
     if (f == NULL) bf_legacy_free(legacy);
     return f;
@@ -130,6 +137,7 @@ struct bf *bf_of_legacy(struct bf_legacy *legacy) {
 
 void bf_free(struct bf *f) {
     if (f == NULL) return;
+    census_died(CENSUS_BF);
     bf_legacy_free(f->legacy);
     for (uint32_t i = 0; i < f->chains; i++) store_free(f->chain[i].store);
     memory_free(f->chain);
@@ -138,7 +146,7 @@ void bf_free(struct bf *f) {
 
 struct bf *bf_copy(const struct bf *from) {
     if (from->legacy != NULL) return bf_of_legacy(bf_legacy_copy(from->legacy));
-    struct bf *f = memory_alloc(sizeof *f);
+    struct bf *f = bf_new();
     if (f == NULL) return NULL;
     *f = *from;
     f->chains = 0;

@@ -46,6 +46,8 @@ struct cf_want {
 
 enum cf_result { CF_ADDED, CF_PRESENT, CF_FULL, CF_EXPANSIONS, CF_NO_MEMORY, CF_LIMIT, CF_LOADING };
 
+/* Nothing but zeros; NULL if there is no memory. */
+struct cf *cf_new(void);
 struct cf *cf_create(const struct cf_want *want);
 struct cf *cf_of_legacy(struct cf_legacy *legacy);
 struct cf *cf_copy(const struct cf *f);

@@ -114,7 +114,7 @@ static bool read_tally(struct cf *f, struct wire_reader *r, uint32_t shards) {
 struct cf *cf_from_header(const uint8_t *bytes, size_t length) {
     if (!cf_is_header(bytes, length) || !checksum_holds(bytes, length)) return NULL;
     struct wire_reader r = {bytes, bytes + length - CHECKSUM_BYTES, false};
-    struct cf *f = memory_zeroed(sizeof *f);
+    struct cf *f = cf_new();
     if (f == NULL) return NULL;
     f->items = wire_get64(&r);
     f->deletes = wire_get64(&r);

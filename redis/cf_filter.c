@@ -32,6 +32,7 @@
 
 #include <string.h>
 
+#include "census.h"
 #include "memory.h"
 #include "redis_module.h"
 
@@ -77,6 +78,12 @@ static void reckon_less(struct cf *f) {
 
 /* ---- life */
 
+struct cf *cf_new(void) {
+    struct cf *f = memory_zeroed(sizeof *f);
+    if (f != NULL) census_born(CENSUS_CF);
+    return f;
+}
+
 static struct store_want want_store(const struct cf_want *want, const uint8_t *secret) {
     return (struct store_want){.secret = secret,
                                .capacity = want->capacity,
@@ -94,7 +101,7 @@ uint64_t cf_plan(const struct cf_want *want) {
 
 struct cf *cf_create(const struct cf_want *want) {
     uint8_t secret[TAMIS_SECRET_BYTES];
-    struct cf *f = memory_zeroed(sizeof *f);
+    struct cf *f = cf_new();
     if (f == NULL) return NULL;
     f->error = want->error > CF_ERROR_MOST ? CF_ERROR_MOST : want->error;
     f->capacity = want->capacity;
@@ -112,7 +119,7 @@ struct cf *cf_create(const struct cf_want *want) {
 }
 
 struct cf *cf_of_legacy(struct cf_legacy *legacy) {
-    struct cf *f = legacy == NULL ? NULL : memory_zeroed(sizeof *f);
+    struct cf *f = legacy == NULL ? NULL : cf_new();
     if (f != NULL) f->legacy = legacy;
     if (f == NULL) cf_legacy_free(legacy);
     return f;
@@ -120,6 +127,7 @@ struct cf *cf_of_legacy(struct cf_legacy *legacy) {
 
 void cf_free(struct cf *f) {
     if (f == NULL) return;
+    census_died(CENSUS_CF);
     cf_legacy_free(f->legacy);
     store_free(f->store);
     tally_close(&f->tally);
@@ -128,7 +136,7 @@ void cf_free(struct cf *f) {
 
 struct cf *cf_copy(const struct cf *from) {
     if (from->legacy != NULL) return cf_of_legacy(cf_legacy_copy(from->legacy));
-    struct cf *f = memory_alloc(sizeof *f);
+    struct cf *f = cf_new();
     if (f == NULL) return NULL;
     *f = *from;
     f->tally = (struct tally){.shards = 0};

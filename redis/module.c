@@ -6,11 +6,12 @@
  *     types      bf_type.c      cf_type.c      served_type.c
  *     bytes      bf_chunks.c    cf_chunks.c
  *     filters    bf_filter.c    cf_filter.c    served.c               bf_legacy.c  cf_legacy.c
- *     below      store.c, tally.c; memory.c, wire.h; redis_api.c; libtamis
+ *     below      store.c, tally.c, blocks.c; memory.c, census.c, wire.h; redis_api.c; libtamis
  *
  * A file includes what is beside or below it, never what is above. */
 #include <stdbool.h>
 
+#include "census.h"
 #include "redis_module.h"
 #include "settings.h"
 #include "tamis.h"
@@ -47,6 +48,16 @@ static bool register_categories(RedisModuleCtx *ctx) {
             RedisModule_AddACLCategory(ctx, "cuckoo") == REDISMODULE_OK);
 }
 
+/* The section bf_filters of INFO. */
+static void info(RedisModuleInfoCtx *ctx, int for_crash_report) {
+    const struct census now = census();
+    (void)for_crash_report;
+    if (RedisModule_InfoAddSection(ctx, "filters") != REDISMODULE_OK) return;
+    RedisModule_InfoAddFieldULongLong(ctx, "bloom", now.bf);
+    RedisModule_InfoAddFieldULongLong(ctx, "cuckoo", now.cf);
+    RedisModule_InfoAddFieldULongLong(ctx, "served", now.served);
+}
+
 EXPORTED int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -55,7 +66,9 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     RedisModule_SetModuleOptions(
         ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
     const bool good = settings_load(ctx, argv, argc) && register_categories(ctx) &&
-                      bf_type_register(ctx) && cf_type_register(ctx) &&
-                      register_commands(ctx, bf_commands) && register_commands(ctx, cf_commands);
+                      bf_type_register(ctx) && cf_type_register(ctx) && served_type_register(ctx) &&
+                      register_commands(ctx, bf_commands) && register_commands(ctx, cf_commands) &&
+                      register_commands(ctx, served_commands) &&
+                      RedisModule_RegisterInfoFunc(ctx, info) == REDISMODULE_OK;
     return good ? REDISMODULE_OK : REDISMODULE_ERR;
 }

@@ -189,6 +189,7 @@ enum redis_need { OPTIONAL, REQUIRED };
       (RedisModuleCtx *, const char *, int, RedisModuleTypeMethods *))                             \
     X(REQUIRED, RedisModuleKey *, OpenKey, (RedisModuleCtx *, RedisModuleString *, int))           \
     X(REQUIRED, void, CloseKey, (RedisModuleKey *))                                                \
+    X(REQUIRED, int, DeleteKey, (RedisModuleKey *))                                                \
     X(REQUIRED, int, KeyType, (RedisModuleKey *))                                                  \
     X(REQUIRED, int, ModuleTypeSetValue, (RedisModuleKey *, RedisModuleType *, void *))            \
     X(REQUIRED, RedisModuleType *, ModuleTypeGetType, (RedisModuleKey *))                          \

@@ -1,0 +1,222 @@
+/* served_commands.c - the commands TAMIS.*: filters that were built elsewhere
+ *
+ *     tamis build -k fuse -o blocked.tamis < urls          offline, from all keys at once
+ *     TAMIS.LOAD blocked 0 1048588 <bytes>                 in chunks, in order
+ *     TAMIS.EXISTS blocked http://example.org/
+ *
+ * A key that is not there, or is not complete, is an error: "no" is a promise here. */
+#include <string.h>
+
+#include "args.h"
+#include "memory.h"
+#include "replies.h"
+#include "served.h"
+#include "types.h"
+
+#define LOADING "ERR the filter is being loaded"
+
+static const char *state_error(enum key_state state) {
+    return state == KEY_EMPTY ? "ERR not found" : REDISMODULE_ERRORMSG_WRONGTYPE;
+}
+
+/* ---- TAMIS.LOAD */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+static bool read_secret(RedisModuleString *text, uint8_t secret[TAMIS_SECRET_BYTES]) {
+    const struct item hex = arg_item(text);
+    if (hex.length != 2 * TAMIS_SECRET_BYTES) return false;
+    for (size_t i = 0; i < TAMIS_SECRET_BYTES; i++) {
+        const int high = hex_digit(hex.bytes[2 * i]), low = hex_digit(hex.bytes[2 * i + 1]);
+        if (high < 0 || low < 0) return false;
+        secret[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+struct chunk {
+    uint64_t offset, total;
+    struct item data;
+    bool keyed;
+    uint8_t secret[TAMIS_SECRET_BYTES];
+};
+
+static const char *read_chunk(RedisModuleString **argv, int argc, struct chunk *c) {
+    long long offset, total;
+    if (arg_integer(argv[2], 0, (long long)SERVED_MOST, &offset) != ARG_OK) return "ERR bad offset";
+    if (arg_integer(argv[3], 1, (long long)SERVED_MOST, &total) != ARG_OK) return "ERR bad total";
+    *c = (struct chunk){.offset = (uint64_t)offset,
+                        .total = (uint64_t)total,
+                        .data = arg_item(argv[4]),
+                        .keyed = argc == 7};
+    if (c->data.length == 0 || offset > total || c->data.length > c->total - c->offset) {
+        return "ERR the chunk is not within the file";
+    }
+    if (!c->keyed) return NULL;
+    if (!arg_is(argv[5], "SECRET")) return "Unknown argument received";
+    return read_secret(argv[6], c->secret) ? NULL : "ERR the SECRET must be 32 hexadecimal digits";
+}
+
+/* Takes the chunk.  NULL, or what is wrong. */
+static const char *take_chunk(RedisModuleCtx *ctx, struct served *s, const struct chunk *c) {
+    if (c->offset == 0) {
+        if (!memory_admits(ctx, c->total) || !served_begin(s, c->total)) {
+            return "ERR Insufficient memory";
+        }
+    } else if (s->staged == NULL || c->total != s->total || c->offset != s->received) {
+        return "ERR chunks must come in order, from offset 0 on";
+    }
+    served_append(s, c->data.bytes, c->data.length);
+    if (s->received < s->total) return NULL;
+    return served_finish(s, c->keyed ? c->secret : NULL);
+}
+
+/* A chunk that failed has ended the upload: a key that has nothing else goes. */
+static void give_up(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
+                    const struct served *s, bool made) {
+    if (s->filter == NULL && s->staged == NULL) {
+        RedisModule_DeleteKey(key->handle);
+        if (!made) RedisModule_Replicate(ctx, "DEL", "s", name);
+    } else if (s->staged == NULL) {
+        RedisModule_Replicate(ctx, "TAMIS.LOAD", "sc", name, "ABORT");
+    }
+}
+
+static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
+                      const struct chunk *c) {
+    const bool made = key->state == KEY_EMPTY;
+    struct served *s = made ? served_create() : key->value;
+    if (s == NULL) return reply_error(ctx, "ERR Insufficient memory");
+    if (made) RedisModule_ModuleTypeSetValue(key->handle, served_type, s);
+    const char *wrong = take_chunk(ctx, s, c);
+    if (wrong != NULL) {
+        give_up(ctx, name, key, s, made);
+        return reply_error(ctx, wrong);
+    }
+    const bool complete = s->staged == NULL;
+    RedisModule_ReplicateVerbatim(ctx);
+    if (complete || made) key_changed(ctx, name, "tamis.load");
+    return RedisModule_ReplyWithLongLong(ctx, (long long)(c->offset + c->data.length));
+}
+
+static int abort_load(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key) {
+    struct served *s = key->value;
+    if (s == NULL) return reply_error(ctx, state_error(key->state));
+    served_abort(s);
+    if (s->filter == NULL) RedisModule_DeleteKey(key->handle);
+    RedisModule_ReplicateVerbatim(ctx);
+    key_changed(ctx, name, "tamis.load");
+    return reply_ok(ctx);
+}
+
+/* TAMIS.LOAD key offset total data [SECRET hex] | TAMIS.LOAD key ABORT.  Replies with the bytes
+ * that are there; the file is in use when these are all. */
+static int tamis_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    struct chunk c;
+    const bool ending = argc == 3 && arg_is(argv[2], "ABORT");
+    if (!ending && argc != 5 && argc != 7) return RedisModule_WrongArity(ctx);
+    const char *wrong = ending ? NULL : read_chunk(argv, argc, &c);
+    if (wrong != NULL) return reply_error(ctx, wrong);
+    const struct key key =
+        key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, served_type);
+    if (key.state == KEY_WRONG_TYPE) {
+        reply_error(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
+    } else if (ending) {
+        abort_load(ctx, argv[1], &key);
+    } else {
+        load_chunk(ctx, argv[1], &key, &c);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- asking */
+
+/* The filter of a key that must be there and complete; replies with an error if it is not. */
+static const struct served *need_filter(RedisModuleCtx *ctx, RedisModuleString *name,
+                                        struct key *key) {
+    *key = key_open(ctx, name, REDISMODULE_READ, served_type);
+    const struct served *s = key->value;
+    if (s != NULL && s->filter != NULL) return s;
+    reply_error(ctx, s != NULL ? LOADING : state_error(key->state));
+    key_close(key);
+    return NULL;
+}
+
+/* TAMIS.EXISTS key item */
+static int tamis_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    const struct served *s = need_filter(ctx, argv[1], &key);
+    if (s == NULL) return REDISMODULE_OK;
+    const struct item item = arg_item(argv[2]);
+    RedisModule_ReplyWithBool(ctx, tamis_contains(s->filter, item.bytes, item.length));
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* TAMIS.MEXISTS key item... */
+static int tamis_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc < 3) return RedisModule_WrongArity(ctx);
+    struct key key;
+    const struct served *s = need_filter(ctx, argv[1], &key);
+    if (s == NULL) return REDISMODULE_OK;
+    const void *items[STORE_BATCH];
+    size_t lengths[STORE_BATCH];
+    bool answers[STORE_BATCH];
+    RedisModule_ReplyWithArray(ctx, argc - 2);
+    for (int at = 2; at < argc; at += STORE_BATCH) {
+        const int n = argc - at < STORE_BATCH ? argc - at : STORE_BATCH;
+        for (int i = 0; i < n; i++) items[i] = RedisModule_StringPtrLen(argv[at + i], &lengths[i]);
+        tamis_contains_batch(s->filter, items, lengths, (size_t)n, answers);
+        for (int i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, answers[i]);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+/* ---- TAMIS.INFO */
+
+static void reply_text(RedisModuleCtx *ctx, const char *name, const char *value) {
+    RedisModule_ReplyWithSimpleString(ctx, name);
+    RedisModule_ReplyWithSimpleString(ctx, value);
+}
+
+/* TAMIS.INFO key */
+static int tamis_info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
+    if (argc != 2) return RedisModule_WrongArity(ctx);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, served_type);
+    const struct served *s = key.value;
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    if (s == NULL) {
+        reply_error(ctx, state_error(key.state));
+    } else {
+        const bool there = s->filter != NULL && tamis_info(s->filter, &facts) == TAMIS_OK;
+        RedisModule_ReplyWithMap(ctx, 9);
+        reply_text(ctx, "Kind", there ? tamis_kind_name(facts.kind) : "none");
+        reply_field(ctx, "Size", served_bytes(s));
+        reply_field(ctx, "File size", s->length);
+        reply_field(ctx, "Number of keys", there ? (unsigned long long)(facts.distinct + 0.5) : 0);
+        RedisModule_ReplyWithSimpleString(ctx, "Error rate");
+        RedisModule_ReplyWithDouble(ctx, there ? facts.rate_now : 0);
+        reply_text(ctx, "Hash", there ? facts.hash : "none");
+        reply_field(ctx, "Keyed", s->keyed);
+        reply_field(ctx, "Bytes coming", s->total);
+        reply_field(ctx, "Bytes received", s->received);
+    }
+    key_close(&key);
+    return REDISMODULE_OK;
+}
+
+const struct command served_commands[] = {
+    {"tamis.load", tamis_load, "write deny-oom", "write bloom", 1},
+    {"tamis.exists", tamis_exists, "readonly fast", "read bloom", 1},
+    {"tamis.mexists", tamis_mexists, "readonly fast", "read bloom", 1},
+    {"tamis.info", tamis_info_command, "readonly", "read bloom", 1},
+    {NULL, NULL, NULL, NULL, 0},
+};
