@@ -147,18 +147,6 @@ static void digest_legacy(RedisModuleDigest *sum, const struct cf_legacy *f) {
     }
 }
 
-/* The entries of a tally are in an order that depends on its past, so they are summed up. */
-static uint64_t digest_piece(const struct cf *f, uint64_t slot, const uint8_t *piece,
-                             size_t length) {
-    static const uint8_t no_secret[TAMIS_SECRET_BYTES];
-    if (slot < store_slots(f->store)) return tamis_hash_secret(no_secret, piece, length);
-    uint64_t sum = 0;
-    for (size_t at = 0; at < length; at += TALLY_ENTRY) {
-        sum += tamis_hash_secret(no_secret, piece + at, TALLY_ENTRY);
-    }
-    return sum;
-}
-
 static void digest(RedisModuleDigest *sum, void *value) {
     const struct cf *f = value;
     size_t length = 0;
@@ -172,8 +160,7 @@ static void digest(RedisModuleDigest *sum, void *value) {
         memory_free(header);
         uint64_t slot = 0;
         for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
-            const uint64_t part = digest_piece(f, slot, piece, length);
-            RedisModule_DigestAddStringBuffer(sum, (const char *)&part, sizeof part);
+            RedisModule_DigestAddStringBuffer(sum, (const char *)piece, length);
             memory_free(piece);
         }
     }

@@ -496,6 +496,12 @@ bool store_merge(struct store *into, const struct store *from) {
 
 enum { FLAG_GROWS = 1 };
 
+/* A segment that may hold keys.  Those of a layer without any are not worth their bytes; a filter
+ * that was just made is nothing but a description. */
+static const tamis_filter *segment_in_use(const struct layer *l, uint64_t i) {
+    return l->keys == 0 ? NULL : l->segment[i];
+}
+
 void store_write(const struct store *s, struct wire_writer *w) {
     wire_put_bytes(w, s->secret, sizeof s->secret);
     wire_put_double(w, s->rate);
@@ -512,7 +518,7 @@ void store_write(const struct store *s, struct wire_writer *w) {
         for (uint32_t k = 0; k < l->segments; k += 8) {
             uint8_t bits = 0;
             for (uint32_t j = k; j < l->segments && j < k + 8; j++) {
-                const bool there = l->segment[j] != NULL || is_awaited(l, j);
+                const bool there = segment_in_use(l, j) != NULL || is_awaited(l, j);
                 bits = (uint8_t)(bits | (unsigned)there << (j - k));
             }
             wire_put(w, bits, 1);
@@ -567,6 +573,13 @@ struct store *store_read(struct wire_reader *r, bool removes) {
     return s;
 }
 
+bool store_warm(struct store *s) {
+    struct layer *l = &s->layer[0];
+    if (s->layers != 1 || l->segments != 1 || l->segment[0] != NULL || s->awaiting != 0)
+        return true;
+    return segment_open(s, l, 0);
+}
+
 uint64_t store_slots(const struct store *s) {
     uint64_t slots = 0;
     for (uint32_t i = 0; i < s->layers; i++) slots += s->layer[i].segments;
@@ -584,7 +597,7 @@ static struct layer *layer_of_slot(const struct store *s, uint64_t *slot) {
 
 const tamis_filter *store_slot(const struct store *s, uint64_t slot) {
     const struct layer *l = layer_of_slot(s, &slot);
-    return l == NULL ? NULL : l->segment[slot];
+    return l == NULL ? NULL : segment_in_use(l, slot);
 }
 
 /* Is it the filter that this layer would have made? */

@@ -110,9 +110,12 @@ void store_write(const struct store *s, struct wire_writer *w);
  * Nothing but the directory is allocated.  `removes` as it must be. */
 struct store *store_read(struct wire_reader *r, bool removes);
 
+/* Takes the memory that store_create would have taken; false if there is none. */
+bool store_warm(struct store *s);
+
 /* Segments are numbered through, layer by layer, empty ones included. */
 uint64_t store_slots(const struct store *s);
-/* The segment of this number; NULL if there is none. */
+/* The segment of this number; NULL if there is nothing in it. */
 const tamis_filter *store_slot(const struct store *s, uint64_t slot);
 /* Puts the segment that these bytes hold in its place.  False, and nothing changes, if it is not
  * the one that is awaited there. */

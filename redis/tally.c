@@ -8,6 +8,7 @@
  * different times. */
 #include "tally.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
@@ -158,14 +159,22 @@ size_t tally_piece_size(const struct tally *t, uint32_t shard) {
     return shard < t->shards ? (size_t)t->shard[shard].used * TALLY_ENTRY : 0;
 }
 
+static int by_hash(const void *a, const void *b) {
+    const uint64_t x = wire_load(a, 8), y = wire_load(b, 8);
+    return x < y ? -1 : x > y;
+}
+
+/* Sorted, since the order in the table depends on its past. */
 void tally_piece(const struct tally *t, uint32_t shard, uint8_t *bytes) {
     const struct tally_shard *s = &t->shard[shard];
+    uint8_t *at = bytes;
     for (uint32_t i = 0; i < s->size; i++) {
         if (s->entry[i].number == 0) continue;
-        wire_store(bytes, s->entry[i].hash, 8);
-        wire_store(bytes + 8, (uint64_t)s->entry[i].number, 8);
-        bytes += TALLY_ENTRY;
+        wire_store(at, s->entry[i].hash, 8);
+        wire_store(at + 8, (uint64_t)s->entry[i].number, 8);
+        at += TALLY_ENTRY;
     }
+    qsort(bytes, s->used, TALLY_ENTRY, by_hash);
 }
 
 static void shard_clear(struct tally *t, struct tally_shard *s) {

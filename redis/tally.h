@@ -29,7 +29,7 @@ bool tally_move(struct tally *t, uint64_t hash, int64_t by);
 
 size_t tally_bytes(const struct tally *t);
 
-/* ---- as bytes: a piece for each shard, u64 hash and u64 number for each entry */
+/* ---- as bytes: a piece for each shard, u64 hash and u64 number for each entry, by hash */
 
 size_t tally_piece_size(const struct tally *t, uint32_t shard);
 void tally_piece(const struct tally *t, uint32_t shard, uint8_t *bytes);
