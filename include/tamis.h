@@ -150,11 +150,14 @@ TAMIS_API uint32_t tamis_kind_caps(tamis_kind kind);
 /* Where an object takes its memory from; copied into the object.  `alloc`
  * returns NULL on failure and needs no alignment beyond malloc's; `free` takes
  * what `alloc` returned, with the size that was asked for.  With both NULL the
- * library uses malloc, and maps large tables with huge pages. */
+ * library uses malloc, and maps large tables with huge pages.  `zeroed`, which may
+ * be NULL, is an `alloc` of zeros: tables come from it, so that those who have
+ * memory that is known to be zero (calloc) need not have it cleared again. */
 typedef struct tamis_allocator {
     void *(*alloc)(void *context, size_t size);
     void (*free)(void *context, void *block, size_t size);
     void *context;
+    void *(*zeroed)(void *context, size_t size);
 } tamis_allocator;
 
 /* --------------------------------------------------------------------- keys */

@@ -108,6 +108,8 @@ bool bf_is_header(const uint8_t *bytes, size_t length);
 
 /* The first piece at or after `*slot`, which becomes its number; NULL if there is none. */
 const tamis_filter *bf_piece(const struct bf *f, uint64_t *slot);
+/* How many numbers there are. */
+uint64_t bf_slots(const struct bf *f);
 bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length);
 
 /* The encoded piece in memory of the caller's; NULL: no memory. */

@@ -154,6 +154,12 @@ const tamis_filter *bf_piece(const struct bf *f, uint64_t *slot) {
     return NULL;
 }
 
+uint64_t bf_slots(const struct bf *f) {
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < f->chains; i++) slots += store_slots(f->chain[i].store);
+    return slots;
+}
+
 bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length) {
     for (uint32_t i = 0; i < f->chains; i++) {
         const uint64_t slots = store_slots(f->chain[i].store);

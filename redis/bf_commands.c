@@ -23,7 +23,7 @@
 #define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
 #define GENERATIONS_DEFAULT 4
 #define WINDOW_MOST ((long long)100 * 366 * 86400) /* seconds */
-#define LOADED_MOST ((uint64_t)1 << 36)            /* bytes of a filter of RedisBloom */
+#define LOADED_MOST ((uint64_t)1 << 32)            /* bytes of a filter of RedisBloom */
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define NOT_FOUND "ERR not found"
@@ -604,8 +604,11 @@ static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const
 
 static const char *load_chunk(struct bf *f, long long iterator, const uint8_t *bytes,
                               size_t length) {
+    if (iterator < 1) return "ERR received bad data";
     if (f->legacy != NULL) return bf_legacy_load_chunk(f->legacy, iterator, bytes, length);
-    if (iterator < 2) return "ERR received bad data";
+    if (iterator < 2 || (uint64_t)iterator - 2 >= bf_slots(f)) {
+        return "ERR invalid offset - no link found";
+    }
     return bf_load_piece(f, (uint64_t)iterator - 2, bytes, length) ? NULL : "ERR received bad data";
 }
 

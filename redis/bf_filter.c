@@ -220,7 +220,7 @@ static bool reckon(const struct bf *f, struct chain *c) {
     return true;
 }
 
-/* Adds an item that was not there when the store had its layers up to `known`. */
+/* Adds an item that the layers before `known` do not have. */
 static enum bf_result add_one(struct bf *f, uint64_t hash, uint32_t known) {
     struct chain *c = &f->chain[0];
     if (store_contains_since(c->store, hash, known)) return BF_PRESENT;
@@ -245,34 +245,12 @@ static size_t add_to_legacy(struct bf_legacy *f, const struct item *items, size_
     return count;
 }
 
-/* All items fit and there is but one layer to add them to: no need to ask first. */
-static bool takes_all(const struct bf *f, size_t count) {
-    const struct chain *c = &f->chain[0];
-    return f->chains == 1 && count <= c->last_capacity - c->last_size &&
-           store_takes(c->store, count);
-}
-
-static size_t add_fresh(struct bf *f, const uint64_t *hashes, size_t count,
-                        enum bf_result *results) {
-    struct chain *c = &f->chain[0];
-    bool fresh[STORE_BATCH];
-    if (!store_add_fresh(c->store, hashes, count, fresh)) {
-        results[0] = BF_FAILED;
-        return 1;
-    }
-    for (size_t i = 0; i < count; i++) {
-        results[i] = fresh[i] ? BF_ADDED : BF_PRESENT;
-        c->last_size += fresh[i];
-    }
-    return count;
-}
-
 /* First all are asked in one go, which brings what they need into the cache; then those that
  * are not there are added one by one, since an item may come twice. */
 static size_t ask_and_add(struct bf *f, const struct item *items, const uint64_t *hashes,
                           size_t count, enum bf_result *results) {
     const struct store *s = f->chain[0].store;
-    const uint32_t known = s->layers - 1;
+    uint32_t known = s->layers; /* layers that have not changed since they were asked */
     bool newest[STORE_BATCH], others[STORE_BATCH];
     memset(newest, 0, count * sizeof *newest);
     memset(others, 0, count * sizeof *others);
@@ -281,9 +259,11 @@ static size_t ask_and_add(struct bf *f, const struct item *items, const uint64_t
     for (size_t i = 0; i < count; i++) {
         results[i] = BF_PRESENT;
         if (newest[i] || (others[i] && f->window == 0)) continue;
+        const uint32_t newest_layer = s->layers - 1;
         results[i] = add_one(f, hashes[i], known);
-        if (results[i] == BF_ADDED && others[i]) results[i] = BF_REFRESHED;
         if (results[i] >= BF_FULL) return i + 1;
+        if (results[i] == BF_ADDED && known > newest_layer) known = newest_layer;
+        if (results[i] == BF_ADDED && others[i]) results[i] = BF_REFRESHED;
     }
     return count;
 }
@@ -297,8 +277,7 @@ size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_resu
         return 1;
     }
     hash_items(f->chain[0].store, items, count, hashes);
-    return takes_all(f, count) ? add_fresh(f, hashes, count, results)
-                               : ask_and_add(f, items, hashes, count, results);
+    return ask_and_add(f, items, hashes, count, results);
 }
 
 /* ---- the window */

@@ -341,7 +341,7 @@ uint8_t *bf_legacy_chunk(const struct bf_legacy *f, long long iterator, size_t *
 
 const char *bf_legacy_load_chunk(struct bf_legacy *f, long long iterator, const void *data,
                                  size_t length) {
-    if (iterator < 1 || (uint64_t)iterator - 1 < length) {
+    if ((uint64_t)iterator - 1 < length) {
         return "ERR invalid offset - no link found";
     }
     uint64_t offset = (uint64_t)iterator - 1 - length;
@@ -392,7 +392,8 @@ static bool load_link(RedisModuleIO *rdb, struct legacy_link *l, int version) {
     l->size = RedisModule_LoadUnsigned(rdb);
     if (RedisModule_IsIOError(rdb)) return false;
     if (version == 0) l->bits = l->bytes * 8;
-    return link_is_sane(l);
+    /* No link that RedisBloom wrote has fewer bits than its entries need. */
+    return link_is_sane(l) && (double)l->entries * l->per_entry < (double)l->bits + 64;
 }
 
 struct bf_legacy *bf_legacy_load(RedisModuleIO *rdb, uint64_t size, int version) {

@@ -13,7 +13,7 @@
 #include "settings.h"
 #include "types.h"
 
-#define LOADED_MOST ((uint64_t)1 << 36) /* bytes of a filter of RedisBloom */
+#define LOADED_MOST ((uint64_t)1 << 30) /* bytes of a filter of RedisBloom that comes in chunks */
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define UNKNOWN "Unknown argument received"
@@ -151,6 +151,13 @@ static const char *add_error(enum cf_result result) {
     }
 }
 
+/* What was added at the primary, or before the server was started, is added: the limit here may be
+ * another. */
+static bool is_following(RedisModuleCtx *ctx) {
+    const int following = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
+    return (RedisModule_GetContextFlags(ctx) & following) != 0;
+}
+
 /* One item of many that cannot be added is -1; RESP3 has booleans, but for CF.INSERTNX. */
 static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum cf_result result) {
     const bool failed = result > CF_PRESENT;
@@ -165,10 +172,14 @@ static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum 
     }
 }
 
-static enum cf_result add_item(struct cf *f, const struct insertion *how, RedisModuleString *arg) {
+static enum cf_result add_item(RedisModuleCtx *ctx, struct cf *f, const struct insertion *how,
+                               RedisModuleString *arg) {
     const struct item item = arg_item(arg);
+    const uint64_t most = (uint64_t)settings()->cf_max_expansions;
     if (how->nx && cf_contains(f, item.bytes, item.length)) return CF_PRESENT;
-    return cf_add(f, item.bytes, item.length, (uint64_t)settings()->cf_max_expansions);
+    const enum cf_result result = cf_add(f, item.bytes, item.length, most);
+    if (result != CF_EXPANSIONS || !is_following(ctx)) return result;
+    return cf_add(f, item.bytes, item.length, UINT64_MAX);
 }
 
 /* Adds all items and replies for each; those that were added are moved to the front, and
@@ -177,7 +188,7 @@ static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **i
                         const struct insertion *how) {
     size_t added = 0;
     for (size_t i = 0; i < count; i++) {
-        const enum cf_result result = add_item(f, how, items[i]);
+        const enum cf_result result = add_item(ctx, f, how, items[i]);
         reply_result(ctx, how, result);
         if (result != CF_ADDED) continue;
         RedisModuleString *item = items[i];
@@ -215,7 +226,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
         if (!make) reply_error(ctx, state_error(key.state));
     } else if (cf_is_loading(f)) {
         reply_error(ctx, add_error(CF_LOADING));
-    } else if (is_at_its_end(f)) {
+    } else if (is_at_its_end(f) && !is_following(ctx)) {
         reply_error(ctx, add_error(CF_EXPANSIONS));
     } else {
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
@@ -494,7 +505,7 @@ static int cf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (argc != 4) return RedisModule_WrongArity(ctx);
     long long iterator;
     size_t length;
-    if (arg_integer(argv[2], 1, INT64_MAX, &iterator) != ARG_OK) {
+    if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK || iterator == 0) {
         return reply_error(ctx, "Invalid position");
     }
     const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);

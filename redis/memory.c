@@ -6,35 +6,49 @@
 
 /* What fits in less is not worth asking the server for its limit, which takes it a while. */
 #define ASK_FROM ((uint64_t)1 << 20)
+#define PROBED_FROM ((size_t)1 << 26)
 
 #if defined(TAMIS_REDIS_MALLOC)
 void *memory_alloc(size_t size) { return malloc(size); }
+void *memory_zeroed(size_t size) { return calloc(1, size); }
 void memory_free(void *block) { free(block); }
 #else
 void *memory_alloc(size_t size) {
     return RedisModule_TryAlloc != NULL ? RedisModule_TryAlloc(size) : RedisModule_Alloc(size);
 }
+
+/* Servers before 7.4 have no zeros that may be refused: there a large block is first asked for
+ * without, and given back. */
+void *memory_zeroed(size_t size) {
+    if (RedisModule_TryCalloc != NULL) return RedisModule_TryCalloc(1, size);
+    if (size >= PROBED_FROM && RedisModule_TryAlloc != NULL) {
+        void *trial = RedisModule_TryAlloc(size);
+        if (trial == NULL) return NULL;
+        RedisModule_Free(trial);
+    }
+    return RedisModule_Calloc(1, size);
+}
 void memory_free(void *block) { RedisModule_Free(block); }
 #endif
 
-void *memory_zeroed(size_t size) {
-    void *block = memory_alloc(size);
-    return block == NULL ? NULL : memset(block, 0, size);
+static void *library_alloc(void *context, size_t size) {
+    (void)context;
+    return memory_alloc(size);
 }
 
-static void *meter_alloc(void *context, size_t size) {
-    void *block = memory_alloc(size);
-    if (block != NULL) *(size_t *)context += size;
-    return block;
+static void *library_zeroed(void *context, size_t size) {
+    (void)context;
+    return memory_zeroed(size);
 }
 
-static void meter_free(void *context, void *block, size_t size) {
-    *(size_t *)context -= size;
+static void library_free(void *context, void *block, size_t size) {
+    (void)context, (void)size;
     memory_free(block);
 }
 
-tamis_allocator memory_meter(size_t *bytes) {
-    return (tamis_allocator){.alloc = meter_alloc, .free = meter_free, .context = bytes};
+tamis_allocator memory_allocator(void) {
+    return (tamis_allocator){
+        .alloc = library_alloc, .free = library_free, .zeroed = library_zeroed};
 }
 
 bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes) {

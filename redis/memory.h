@@ -1,7 +1,4 @@
-/* memory.h - memory from the server, and how much of it a filter has
- *
- * The library takes its memory through a meter, which counts what it hands out: so MEMORY USAGE
- * and the limits of filters are exact sums, whatever the library keeps besides its tables.
+/* memory.h - memory from the server
  *
  * The server's own allocator ends the server when there is no memory left.  Where it offers a
  * kind that gives NULL instead (from 7.0 on), that is used; sizes that a client chose are
@@ -19,13 +16,14 @@
 #include "redis_module.h"
 #include "tamis.h"
 
-/* NULL if there is no memory, where the server can say so. */
+/* NULL if there is no memory, where the server can say so.  Large blocks of zeros cost nothing
+ * before they are used: the system gives them page by page. */
 void *memory_alloc(size_t size);
 void *memory_zeroed(size_t size);
 void memory_free(void *block);
 
-/* An allocator for the library that counts into `*bytes`, which must outlive its filters. */
-tamis_allocator memory_meter(size_t *bytes);
+/* The same, for the library. */
+tamis_allocator memory_allocator(void);
 
 /* Would the server, at its limit of memory (maxmemory), take so many more bytes? */
 bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes);

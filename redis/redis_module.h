@@ -177,6 +177,8 @@ enum redis_need { OPTIONAL, REQUIRED };
     X(REQUIRED, void, SetModuleOptions, (RedisModuleCtx *, int))                                   \
     X(REQUIRED, void *, Alloc, (size_t))                                                           \
     X(OPTIONAL, void *, TryAlloc, (size_t))                                                        \
+    X(REQUIRED, void *, Calloc, (size_t, size_t))                                                  \
+    X(OPTIONAL, void *, TryCalloc, (size_t, size_t))                                               \
     X(REQUIRED, void, Free, (void *))                                                              \
     X(REQUIRED, void, Log, (RedisModuleCtx *, const char *, const char *, ...))                    \
     X(REQUIRED, int, CreateCommand,                                                                \

@@ -46,7 +46,7 @@ void served_free(struct served *s) {
 }
 
 size_t served_bytes(const struct served *s) {
-    return sizeof *s + (size_t)s->length + s->overhead + (s->staged == NULL ? 0 : (size_t)s->total);
+    return sizeof *s + (size_t)s->length + (s->staged == NULL ? 0 : (size_t)s->total);
 }
 
 /* ---- a file comes */
@@ -95,7 +95,7 @@ const char *served_finish(struct served *s, const uint8_t *secret) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.format = "tamis";
     open.secret = secret;
-    open.allocator = memory_meter(&s->overhead);
+    open.allocator = memory_allocator();
     const tamis_status status = tamis_view(next.bytes, (size_t)next.length, &open, &next.filter);
     const char *wrong = status == TAMIS_OK ? why_not(next.filter) : status_error(status);
     if (wrong != NULL) {

@@ -20,7 +20,6 @@ struct served {
     /* What is coming. */
     uint8_t *staged;
     uint64_t total, received;
-    size_t overhead; /* memory of `filter` besides `bytes` */
 };
 
 struct served *served_create(void);

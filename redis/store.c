@@ -52,6 +52,10 @@
 
 #define CUCKOO_GAIN 0.92 /* a first layer is cuckoo if it is smaller by this factor */
 
+/* What the library takes for a filter besides its encoded bytes. */
+#define BLOOM_OBJECT 360
+#define CUCKOO_OBJECT 1496
+
 #define MOVED_BELOW 16384 /* larger blocks have pages of their own */
 
 /* ---- sizes */
@@ -107,32 +111,20 @@ uint64_t store_plan(const struct store_want *want) {
 
 /* ---- layers */
 
-static void *store_alloc(struct store *s, size_t size) {
-    void *block = memory_zeroed(size);
-    if (block != NULL) s->bytes += size;
-    return block;
-}
-
-static void store_release(struct store *s, void *block, size_t size) {
-    if (block == NULL) return;
-    s->bytes -= size;
-    memory_free(block);
-}
-
 static size_t bitmap_bytes(uint32_t segments) { return (segments + 7) / 8; }
 
-static void layer_drop(struct store *s, struct layer *l) {
+static void layer_drop(struct layer *l) {
     for (uint32_t i = 0; l->segment != NULL && i < l->segments; i++) tamis_free(l->segment[i]);
-    store_release(s, l->segment, l->segments * sizeof *l->segment);
-    store_release(s, l->awaited, bitmap_bytes(l->segments));
+    memory_free(l->segment);
+    memory_free(l->awaited);
 }
 
 /* Room for one more layer in the array. */
 static bool layers_reserve(struct store *s) {
-    struct layer *larger = store_alloc(s, (s->layers + 1) * sizeof *larger);
+    struct layer *larger = memory_alloc((s->layers + 1) * sizeof *larger);
     if (larger == NULL) return false;
     if (s->layers != 0) memcpy(larger, s->layer, s->layers * sizeof *larger);
-    store_release(s, s->layer, s->layers * sizeof *larger);
+    memory_free(s->layer);
     s->layer = larger;
     return true;
 }
@@ -140,18 +132,18 @@ static bool layers_reserve(struct store *s) {
 /* Appends a layer whose shape is known; none of its segments is there yet. */
 static bool layer_append(struct store *s, const struct layer *shape) {
     struct layer l = *shape;
-    l.segment = store_alloc(s, l.segments * sizeof *l.segment);
+    l.segment = memory_zeroed(l.segments * sizeof *l.segment);
     if (l.segment == NULL || !layers_reserve(s)) {
-        store_release(s, l.segment, l.segments * sizeof *l.segment);
+        memory_free(l.segment);
         return false;
     }
     s->layer[s->layers++] = l;
     return true;
 }
 
-static bool segment_open(struct store *s, struct layer *l, uint32_t i) {
+static bool segment_open(struct layer *l, uint32_t i) {
     tamis_options o = segment_options(l);
-    o.allocator = memory_meter(&s->bytes);
+    o.allocator = memory_allocator();
     return tamis_create(&o, &l->segment[i]) == TAMIS_OK;
 }
 
@@ -182,8 +174,8 @@ static enum store_result store_grow(struct store *s, uint64_t first_capacity) {
     if (s->limit != 0 && planned_bytes(s) + layer_plan(&l) > s->limit) return STORE_FULL;
     if (!layer_append(s, &l)) return STORE_NO_MEMORY;
     /* Memory that is taken at once shows at once in MEMORY USAGE. */
-    if (l.segments == 1 && !segment_open(s, &s->layer[s->layers - 1], 0)) {
-        layer_drop(s, &s->layer[--s->layers]);
+    if (l.segments == 1 && !segment_open(&s->layer[s->layers - 1], 0)) {
+        layer_drop(&s->layer[--s->layers]);
         return STORE_NO_MEMORY;
     }
     return STORE_OK;
@@ -213,26 +205,9 @@ struct store *store_create(const struct store_want *want) {
 
 void store_free(struct store *s) {
     if (s == NULL) return;
-    for (uint32_t i = 0; i < s->layers; i++) layer_drop(s, &s->layer[i]);
-    store_release(s, s->layer, s->layers * sizeof *s->layer);
+    for (uint32_t i = 0; i < s->layers; i++) layer_drop(&s->layer[i]);
+    memory_free(s->layer);
     memory_free(s);
-}
-
-/* A copy of a filter that counts into another store: through its bytes, since a copy in the
- * library keeps the allocator of the original. */
-static tamis_filter *segment_copy(struct store *s, const tamis_filter *from) {
-    const uint64_t size = tamis_encoded_size(from);
-    tamis_open_options open = TAMIS_OPEN_INIT;
-    tamis_filter *copy = NULL;
-    void *bytes = memory_alloc((size_t)size);
-    if (bytes == NULL) return NULL;
-    open.format = "tamis";
-    open.allocator = memory_meter(&s->bytes);
-    if (tamis_encode(from, bytes, (size_t)size, NULL) == TAMIS_OK) {
-        (void)tamis_decode(bytes, (size_t)size, &open, &copy);
-    }
-    memory_free(bytes);
-    return copy;
 }
 
 static bool layer_copy(struct store *s, const struct layer *from) {
@@ -242,14 +217,13 @@ static bool layer_copy(struct store *s, const struct layer *from) {
     if (!layer_append(s, &shape)) return false;
     struct layer *l = &s->layer[s->layers - 1];
     if (from->awaited != NULL) {
-        l->awaited = store_alloc(s, bitmap_bytes(l->segments));
+        l->awaited = memory_alloc(bitmap_bytes(l->segments));
         if (l->awaited == NULL) return false;
         memcpy(l->awaited, from->awaited, bitmap_bytes(l->segments));
     }
     for (uint32_t i = 0; i < l->segments; i++) {
         if (from->segment[i] == NULL) continue;
-        l->segment[i] = segment_copy(s, from->segment[i]);
-        if (l->segment[i] == NULL) return false;
+        if (tamis_clone(from->segment[i], &l->segment[i]) != TAMIS_OK) return false;
     }
     return true;
 }
@@ -356,10 +330,10 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
 }
 
 /* STORE_FULL: this layer has no room for the key. */
-static enum store_result layer_add(struct store *s, struct layer *l, uint64_t hash) {
+static enum store_result layer_add(struct layer *l, uint64_t hash) {
     const uint32_t i = segment_of(l, hash);
     if (l->keys >= l->capacity) return STORE_FULL;
-    if (l->segment[i] == NULL && !segment_open(s, l, i)) return STORE_NO_MEMORY;
+    if (l->segment[i] == NULL && !segment_open(l, i)) return STORE_NO_MEMORY;
     const tamis_status status = tamis_add_hash(l->segment[i], hash, NULL);
     if (status == TAMIS_OK) l->keys++;
     return status == TAMIS_OK ? STORE_OK : status == TAMIS_E_FULL ? STORE_FULL : STORE_NO_MEMORY;
@@ -368,40 +342,18 @@ static enum store_result layer_add(struct store *s, struct layer *l, uint64_t ha
 /* Where keys were removed an older layer may have room again. */
 static enum store_result add_to_older(struct store *s, uint64_t hash) {
     for (uint32_t i = s->layers - 1; s->removes && i-- > 0;) {
-        const enum store_result result = layer_add(s, &s->layer[i], hash);
+        const enum store_result result = layer_add(&s->layer[i], hash);
         if (result != STORE_FULL) return result;
     }
     return STORE_FULL;
 }
 
 enum store_result store_add(struct store *s, uint64_t hash) {
-    enum store_result result = layer_add(s, &s->layer[s->layers - 1], hash);
+    enum store_result result = layer_add(&s->layer[s->layers - 1], hash);
     if (result == STORE_FULL) result = add_to_older(s, hash);
     if (result != STORE_FULL) return result;
     result = store_grow(s, 0);
-    return result == STORE_OK ? layer_add(s, &s->layer[s->layers - 1], hash) : result;
-}
-
-bool store_takes(const struct store *s, size_t count) {
-    const struct layer *l = &s->layer[0];
-    return s->layers == 1 && l->kind == TAMIS_BLOOM && count <= l->capacity - l->keys;
-}
-
-bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh) {
-    struct layer *l = &s->layer[0];
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t k = segment_of(l, hashes[i]);
-        if (l->segment[k] == NULL && !segment_open(s, l, k)) return false;
-    }
-    if (l->segments == 1 && count > 1) {
-        (void)tamis_add_hash_batch(l->segment[0], hashes, count, fresh, NULL);
-    } else {
-        for (size_t i = 0; i < count; i++) {
-            (void)tamis_add_hash(l->segment[segment_of(l, hashes[i])], hashes[i], &fresh[i]);
-        }
-    }
-    for (size_t i = 0; i < count; i++) l->keys += fresh[i];
-    return true;
+    return result == STORE_OK ? layer_add(&s->layer[s->layers - 1], hash) : result;
 }
 
 unsigned store_count(const struct store *s, uint64_t hash) {
@@ -433,14 +385,7 @@ bool store_remove(struct store *s, uint64_t hash) {
 }
 
 void store_trim(struct store *s) {
-    while (s->layers > 1 && s->layer[s->layers - 1].keys == 0) {
-        struct layer *last = &s->layer[s->layers - 1];
-        layer_drop(s, last);
-        *last = (struct layer){.segments = 0};
-        /* The array stays one place longer than needed only in the server's eyes. */
-        s->layers--;
-        s->bytes -= sizeof *last;
-    }
+    while (s->layers > 1 && s->layer[s->layers - 1].keys == 0) layer_drop(&s->layer[--s->layers]);
 }
 
 /* ---- sums */
@@ -451,7 +396,22 @@ uint64_t store_keys(const struct store *s) {
     return sum;
 }
 
-size_t store_bytes(const struct store *s) { return sizeof *s + s->bytes; }
+/* By arithmetic, so that it is the same before and after a reload: what a segment takes differs
+ * by some bytes between one that was made and one that was read. */
+static size_t layer_bytes(const struct layer *l) {
+    const size_t object = l->kind == TAMIS_CUCKOO ? CUCKOO_OBJECT : BLOOM_OBJECT;
+    size_t bytes = sizeof *l + l->segments * sizeof *l->segment;
+    for (uint32_t i = 0; i < l->segments; i++) {
+        if (l->segment[i] != NULL) bytes += object + (size_t)l->segment_bytes;
+    }
+    return bytes;
+}
+
+size_t store_bytes(const struct store *s) {
+    size_t bytes = sizeof *s;
+    for (uint32_t i = 0; i < s->layers; i++) bytes += layer_bytes(&s->layer[i]);
+    return bytes;
+}
 
 size_t store_effort(const struct store *s) {
     size_t effort = 1;
@@ -466,10 +426,10 @@ static bool layers_alike(const struct layer *a, const struct layer *b) {
            a->segments == b->segments && a->rate == b->rate && a->keys + b->keys <= a->capacity;
 }
 
-static bool layer_merge(struct store *s, struct layer *into, const struct layer *from) {
+static bool layer_merge(struct layer *into, const struct layer *from) {
     for (uint32_t i = 0; i < into->segments; i++) {
         if (from->segment[i] == NULL) continue;
-        if (into->segment[i] == NULL && !segment_open(s, into, i)) return false;
+        if (into->segment[i] == NULL && !segment_open(into, i)) return false;
         if (tamis_merge(into->segment[i], from->segment[i], TAMIS_UNION) != TAMIS_OK) return false;
     }
     into->keys += from->keys;
@@ -483,7 +443,7 @@ bool store_merge(struct store *into, const struct store *from) {
         if (!layers_alike(&into->layer[i], &from->layer[i])) return false;
     }
     for (uint32_t i = 0; i < from->layers; i++) {
-        if (!layer_merge(into, &into->layer[i], &from->layer[i])) return false;
+        if (!layer_merge(&into->layer[i], &from->layer[i])) return false;
     }
     return true;
 }
@@ -546,7 +506,7 @@ static bool layer_read(struct store *s, struct wire_reader *r) {
     struct layer *own = &s->layer[s->layers - 1];
     for (uint32_t i = 0; i < l.segments; i++) own->awaiting += bits[i / 8] >> (i % 8) & 1;
     if (own->awaiting == 0) return l.keys == 0;
-    own->awaited = store_alloc(s, bitmap_bytes(l.segments));
+    own->awaited = memory_alloc(bitmap_bytes(l.segments));
     if (own->awaited == NULL) return false;
     memcpy(own->awaited, bits, bitmap_bytes(l.segments));
     s->awaiting += own->awaiting;
@@ -577,7 +537,7 @@ bool store_warm(struct store *s) {
     struct layer *l = &s->layer[0];
     if (s->layers != 1 || l->segments != 1 || l->segment[0] != NULL || s->awaiting != 0)
         return true;
-    return segment_open(s, l, 0);
+    return segment_open(l, 0);
 }
 
 uint64_t store_slots(const struct store *s) {
@@ -615,7 +575,7 @@ bool store_load(struct store *s, uint64_t slot, const void *bytes, size_t length
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *f;
     open.format = "tamis";
-    open.allocator = memory_meter(&s->bytes);
+    open.allocator = memory_allocator();
     if (tamis_decode(bytes, length, &open, &f) != TAMIS_OK) return false;
     if (!segment_fits(l, f)) {
         tamis_free(f);
@@ -625,7 +585,7 @@ bool store_load(struct store *s, uint64_t slot, const void *bytes, size_t length
     l->awaited[slot / 8] = (uint8_t)(l->awaited[slot / 8] & ~(1u << (slot % 8)));
     s->awaiting--;
     if (--l->awaiting == 0) {
-        store_release(s, l->awaited, bitmap_bytes(l->segments));
+        memory_free(l->awaited);
         l->awaited = NULL;
     }
     return true;
@@ -637,8 +597,8 @@ void store_move(struct store *s) {
     for (uint32_t i = 0; i < s->layers; i++) {
         struct layer *l = &s->layer[i];
         if (l->segment_bytes >= MOVED_BELOW || l->segment[0] == NULL) continue;
-        tamis_filter *copy = segment_copy(s, l->segment[0]);
-        if (copy == NULL) continue;
+        tamis_filter *copy;
+        if (tamis_clone(l->segment[0], &copy) != TAMIS_OK) continue;
         tamis_free(l->segment[0]);
         l->segment[0] = copy;
     }

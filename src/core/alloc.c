@@ -73,11 +73,13 @@ static size_t padded_size(uint64_t size) { return (size_t)size + TAMIS_LINE + si
 void *tamis__table_alloc(const tamis_allocator *a, uint64_t size) {
     if (size > SIZE_MAX / 2) return NULL;
     if (is_mapped(a, size)) return map_aligned(mapped_size(size));
-    uint8_t *block = tamis__alloc(a, padded_size(size));
+    const bool zeroed = !is_default(a) && a->zeroed != NULL;
+    uint8_t *block =
+        zeroed ? a->zeroed(a->context, padded_size(size)) : tamis__alloc(a, padded_size(size));
     if (block == NULL) return NULL;
     uint8_t *table = block + sizeof(void *);
     table += (TAMIS_LINE - ((uintptr_t)table & (TAMIS_LINE - 1))) & (TAMIS_LINE - 1);
-    memset(table, 0, (size_t)size);
+    if (!zeroed) memset(table, 0, (size_t)size);
     memcpy(table - sizeof(void *), &block, sizeof(void *));
     return table;
 }
