@@ -23,7 +23,7 @@
 #define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
 #define GENERATIONS_DEFAULT 4
 #define WINDOW_MOST ((long long)100 * 366 * 86400) /* seconds */
-#define LOADED_MOST ((uint64_t)1 << 32)            /* bytes of a filter of RedisBloom */
+#define LOADED_MOST ((uint64_t)1 << 30) /* bytes of a filter of RedisBloom that comes in chunks */
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define NOT_FOUND "ERR not found"

@@ -446,7 +446,7 @@ static uint8_t *chunk_of(const struct cf *f, long long iterator, size_t *length,
     if (f->legacy != NULL) return cf_legacy_chunk(f->legacy, iterator, length, next);
     uint64_t slot = (uint64_t)iterator - 1;
     uint8_t *piece = cf_piece(f, &slot, length);
-    *next = (long long)slot + 2;
+    *next = piece == NULL ? 0 : (long long)slot + 2;
     return piece;
 }
 
