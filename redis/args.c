@@ -15,6 +15,11 @@ bool arg_is(RedisModuleString *arg, const char *word) {
     return true;
 }
 
+bool arg_equal(RedisModuleString *a, RedisModuleString *b) {
+    const struct item x = arg_item(a), y = arg_item(b);
+    return x.length == y.length && memcmp(x.bytes, y.bytes, x.length) == 0;
+}
+
 enum arg_status arg_integer(RedisModuleString *arg, long long least, long long most,
                             long long *value) {
     if (RedisModule_StringToLongLong(arg, value) != REDISMODULE_OK) return ARG_BAD;

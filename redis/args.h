@@ -13,6 +13,7 @@
 
 /* Is it this word?  `word` is in capitals. */
 bool arg_is(RedisModuleString *arg, const char *word);
+bool arg_equal(RedisModuleString *a, RedisModuleString *b);
 /* A whole number in [least, most]. */
 enum arg_status { ARG_OK, ARG_BAD, ARG_OUT_OF_RANGE };
 enum arg_status arg_integer(RedisModuleString *arg, long long least, long long most,

@@ -671,6 +671,7 @@ static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int 
     *result = NULL;
     const char *wrong = NULL;
     for (int i = there ? 1 : 2; i < argc && wrong == NULL; i++) {
+        if (i > 1 && there && arg_equal(argv[i], argv[1])) continue; /* it has itself already */
         wrong = merge_source(ctx, argv[i], result);
     }
     if (wrong == NULL) return NULL;

@@ -316,8 +316,9 @@ static bool merge_alike(struct bf *into, const struct chain *from) {
     for (uint32_t i = 0; i < into->chains; i++) {
         struct chain *c = &into->chain[i];
         if (!store_merge(c->store, from->store)) continue;
-        const uint64_t room = c->last_capacity - c->last_size;
-        c->last_size += from->last_size < room ? from->last_size : room;
+        const uint64_t keys = store_keys(c->store);
+        if (keys > c->before + c->last_size) c->last_size = keys - c->before;
+        if (c->last_size > c->last_capacity) c->last_size = c->last_capacity;
         return true;
     }
     return false;

@@ -423,16 +423,38 @@ size_t store_effort(const struct store *s) {
 
 static bool layers_alike(const struct layer *a, const struct layer *b) {
     return a->kind == TAMIS_BLOOM && b->kind == TAMIS_BLOOM && a->capacity == b->capacity &&
-           a->segments == b->segments && a->rate == b->rate && a->keys + b->keys <= a->capacity;
+           a->segments == b->segments && a->rate == b->rate;
+}
+
+/* Unites two segments if the result keeps the promise; adds the keys in it to `*keys`.  How many
+ * these are can only be estimated, since both may have the same ones. */
+static bool segment_merge(struct layer *into, uint32_t i, const tamis_filter *from, double *keys) {
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    tamis_filter *both;
+    if (into->segment[i] == NULL && !segment_open(into, i)) return false;
+    if (tamis_clone(into->segment[i], &both) != TAMIS_OK) return false;
+    if (tamis_merge(both, from, TAMIS_UNION) != TAMIS_OK || tamis_info(both, &facts) != TAMIS_OK ||
+        facts.over_capacity) {
+        tamis_free(both);
+        return false;
+    }
+    tamis_free(into->segment[i]);
+    into->segment[i] = both;
+    *keys += facts.distinct;
+    return true;
 }
 
 static bool layer_merge(struct layer *into, const struct layer *from) {
+    double keys = 0;
     for (uint32_t i = 0; i < into->segments; i++) {
         if (from->segment[i] == NULL) continue;
-        if (into->segment[i] == NULL && !segment_open(into, i)) return false;
-        if (tamis_merge(into->segment[i], from->segment[i], TAMIS_UNION) != TAMIS_OK) return false;
+        if (!segment_merge(into, i, from->segment[i], &keys)) return false;
     }
-    into->keys += from->keys;
+    const uint64_t most = into->capacity, sum = into->keys + from->keys;
+    const uint64_t least = into->keys > from->keys ? into->keys : from->keys;
+    into->keys = keys > (double)least ? (uint64_t)keys : least;
+    if (into->keys > sum) into->keys = sum;
+    if (into->keys > most) into->keys = most;
     return true;
 }
 

@@ -92,8 +92,8 @@ size_t store_bytes(const struct store *s);
 /* Segments that are there: the work of freeing or copying. */
 size_t store_effort(const struct store *s);
 
-/* Adds the bits of `from` if both have one secret and layers alike, and together no layer gets
- * more keys than it was made for.  False, and nothing changes, if not. */
+/* Adds the bits of `from` if both have one secret and layers alike, and no layer gets more keys
+ * than it was made for.  False if not; some bits may have been added then, which does no harm. */
 bool store_merge(struct store *into, const struct store *from);
 
 /* ---- as bytes: a description, and a piece for each segment */
