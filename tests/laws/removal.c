@@ -80,6 +80,12 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
               tamis_status_name(status));
     }
     CHECK(facts_of(f).adds == OTHERS + copies, "%s: adds with %u copies", v->name, copies);
+    /* A count is never too low, up to the number from which a key stays for good. */
+    const unsigned counted = tamis_count_hash(f, key);
+    CHECK(counted >= copies || counted >= 4, "%s: %u copies counted as %u", v->name, copies,
+          counted);
+    CHECK(copies > 3 || counted <= copies + 1, "%s: %u copies counted as %u", v->name, copies,
+          counted);
     for (unsigned i = 0; i < copies; i++) {
         CHECK(tamis_contains_hash(f, key), "%s: added %u times, removed %u times: gone", v->name,
               copies, i);
@@ -88,6 +94,8 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
               tamis_status_name(status));
     }
     /* Three copies every kind can count; more may stay for good. */
+    CHECK(tamis_contains_hash(f, key) == (tamis_count_hash(f, key) != 0), "%s: counted, not there",
+          v->name);
     CHECK(copies > 3 || !tamis_contains_hash(f, key), "%s: still there after %u removals", v->name,
           copies);
     CHECK(tamis_contains_hash_batch(f, others, OTHERS, NULL) == OTHERS,

@@ -269,7 +269,7 @@ static void meter_free(void *context, void *block, size_t size) {
 }
 
 tamis_allocator meter_allocator(struct meter *m) {
-    const tamis_allocator a = {meter_alloc, meter_free, m};
+    const tamis_allocator a = {meter_alloc, meter_free, m, NULL};
     return a;
 }
 

@@ -11,7 +11,7 @@
 #include "../support/filters.h"
 #include "core/alloc.h"
 
-static const tamis_allocator standard = {NULL, NULL, NULL};
+static const tamis_allocator standard = {NULL, NULL, NULL, NULL};
 
 static void test_blocks(void **state) {
     struct meter meter;
@@ -58,6 +58,34 @@ static void test_tables(void **state) {
     assert_int_equal(atomic_load(&meter.wrong_size), 0);
 }
 
+static void *count_zeroed(void *context, size_t size) {
+    ++*(size_t *)context;
+    return calloc(1, size);
+}
+static void *never_alloc(void *context, size_t size) {
+    (void)context, (void)size;
+    return NULL;
+}
+static void plain_free(void *context, void *block, size_t size) {
+    (void)context, (void)size;
+    free(block);
+}
+
+/* Tables come from `zeroed` where there is one, and other blocks do not. */
+static void test_zeroed(void **state) {
+    size_t calls = 0;
+    const tamis_allocator own = {never_alloc, plain_free, &calls, count_zeroed};
+    (void)state;
+    uint8_t *table = (uint8_t *)tamis__table_alloc(&own, 5000);
+    assert_non_null(table);
+    assert_int_equal(calls, 1);
+    for (size_t i = 0; i < 5000; i++) assert_int_equal(table[i], 0);
+    memset(table, 0xff, 5000);
+    tamis__table_free(&own, table, 5000);
+    assert_null(tamis__alloc(&own, 100));
+    assert_int_equal(calls, 1);
+}
+
 static void test_too_much(void **state) {
     struct meter meter;
     meter_reset(&meter);
@@ -89,9 +117,8 @@ static void test_array_size(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_zeroed),     cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_array_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

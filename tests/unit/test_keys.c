@@ -13,7 +13,7 @@
 #include "core/bits.h"
 #include "family/keys.h"
 
-static const tamis_allocator standard = {NULL, NULL, NULL};
+static const tamis_allocator standard = {NULL, NULL, NULL, NULL};
 
 static int compare(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
