@@ -245,6 +245,28 @@ static size_t add_to_legacy(struct bf_legacy *f, const struct item *items, size_
     return count;
 }
 
+/* All items fit and there is but one layer to add them to: no need to ask first. */
+static bool takes_all(const struct bf *f, size_t count) {
+    const struct chain *c = &f->chain[0];
+    return f->chains == 1 && count <= c->last_capacity - c->last_size &&
+           store_takes(c->store, count);
+}
+
+static size_t add_fresh(struct bf *f, const uint64_t *hashes, size_t count,
+                        enum bf_result *results) {
+    struct chain *c = &f->chain[0];
+    bool fresh[STORE_BATCH];
+    if (!store_add_fresh(c->store, hashes, count, fresh)) {
+        results[0] = BF_FAILED;
+        return 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        results[i] = fresh[i] ? BF_ADDED : BF_PRESENT;
+        c->last_size += fresh[i];
+    }
+    return count;
+}
+
 /* First all are asked in one go, which brings what they need into the cache; then those that
  * are not there are added one by one, since an item may come twice. */
 static size_t ask_and_add(struct bf *f, const struct item *items, const uint64_t *hashes,
@@ -277,7 +299,8 @@ size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_resu
         return 1;
     }
     hash_items(f->chain[0].store, items, count, hashes);
-    return ask_and_add(f, items, hashes, count, results);
+    return takes_all(f, count) ? add_fresh(f, hashes, count, results)
+                               : ask_and_add(f, items, hashes, count, results);
 }
 
 /* ---- the window */

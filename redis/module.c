@@ -3,6 +3,7 @@
  * The module is called `bf`, as RedisBloom is: it takes its place, and both cannot be loaded.
  *
  *     commands   bf_commands.c  cf_commands.c  served_commands.c      docs.c  args.c  replies.c
+ *                bf_whole_commands.c
  *     types      bf_type.c      cf_type.c      served_type.c
  *     bytes      bf_chunks.c    cf_chunks.c
  *     filters    bf_filter.c    cf_filter.c    served.c               bf_legacy.c  cf_legacy.c
@@ -65,10 +66,11 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     RedisModule_SetModuleAttribs(ctx, NAME, VERSION, REDISMODULE_APIVER_1);
     RedisModule_SetModuleOptions(
         ctx, REDISMODULE_OPTIONS_HANDLE_IO_ERRORS | REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED);
-    const bool good = settings_load(ctx, argv, argc) && register_categories(ctx) &&
-                      bf_type_register(ctx) && cf_type_register(ctx) && served_type_register(ctx) &&
-                      register_commands(ctx, bf_commands) && register_commands(ctx, cf_commands) &&
-                      register_commands(ctx, served_commands) &&
-                      RedisModule_RegisterInfoFunc(ctx, info) == REDISMODULE_OK;
+    const bool good =
+        settings_load(ctx, argv, argc) && register_categories(ctx) && bf_type_register(ctx) &&
+        cf_type_register(ctx) && served_type_register(ctx) && register_commands(ctx, bf_commands) &&
+        register_commands(ctx, bf_whole_commands) && register_commands(ctx, cf_commands) &&
+        register_commands(ctx, served_commands) &&
+        RedisModule_RegisterInfoFunc(ctx, info) == REDISMODULE_OK;
     return good ? REDISMODULE_OK : REDISMODULE_ERR;
 }

@@ -356,6 +356,28 @@ enum store_result store_add(struct store *s, uint64_t hash) {
     return result == STORE_OK ? layer_add(&s->layer[s->layers - 1], hash) : result;
 }
 
+bool store_takes(const struct store *s, size_t count) {
+    const struct layer *l = &s->layer[0];
+    return s->layers == 1 && l->kind == TAMIS_BLOOM && count <= l->capacity - l->keys;
+}
+
+bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh) {
+    struct layer *l = &s->layer[0];
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t k = segment_of(l, hashes[i]);
+        if (l->segment[k] == NULL && !segment_open(l, k)) return false;
+    }
+    if (l->segments == 1 && count > 1) {
+        (void)tamis_add_hash_batch(l->segment[0], hashes, count, fresh, NULL);
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            (void)tamis_add_hash(l->segment[segment_of(l, hashes[i])], hashes[i], &fresh[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) l->keys += fresh[i];
+    return true;
+}
+
 unsigned store_count(const struct store *s, uint64_t hash) {
     unsigned count = 0;
     for (uint32_t i = 0; i < s->layers; i++) {

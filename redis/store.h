@@ -78,6 +78,12 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
  * must await nothing. */
 enum store_result store_add(struct store *s, uint64_t hash);
 
+/* May so many keys be added by store_add_fresh?  If so they all fit in the only layer, and whether
+ * a key is new shows while it is added. */
+bool store_takes(const struct store *s, size_t count);
+/* Adds those keys that are not there, and tells which; false if there is no memory. */
+bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh);
+
 /* Copies of a key. */
 unsigned store_count(const struct store *s, uint64_t hash);
 /* Layers that seem to have the key. */

@@ -29,6 +29,7 @@ struct command {
     int last_key;           /* -1: all arguments are keys */
 };
 extern const struct command bf_commands[];
+extern const struct command bf_whole_commands[];
 extern const struct command cf_commands[];
 extern const struct command served_commands[];
 
