@@ -48,8 +48,8 @@ struct command {
 };
 
 extern const struct command command_add, command_bench, command_build, command_convert,
-    command_info, command_measure, command_merge, command_plan, command_query, command_remove,
-    command_uniq, command_verify;
+    command_info, command_measure, command_merge, command_plan, command_query, command_redis,
+    command_remove, command_uniq, command_verify;
 
 /* All of them, in the order in which they are listed; NULL at the end. */
 extern const struct command *const commands[];

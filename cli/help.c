@@ -32,13 +32,14 @@ static void heading(const char *text, FILE *to) {
 }
 
 void help_print(const struct command *command, FILE *to) {
-    static const char *const titles[] = {"Options", "Keys", "Running"};
+    static const char *const titles[] = {"Options", "Keys", "Running", "Server"};
     fprintf(to, "%sUsage:%s tamis %s %s\n\n%s\n", term_style(to, STYLE_BOLD),
             term_style(to, STYLE_PLAIN), command->name, command->usage, command->about);
     for (size_t g = 0; g < COMMAND_GROUPS && command->groups[g] != NULL; g++) {
         const char *title = titles[0];
         if (command->groups[g] == options_keys) title = titles[1];
         if (command->groups[g] == options_running) title = titles[2];
+        if (command->groups[g] == options_server) title = titles[3];
         heading(title, to);
         for (const struct option_spec *s = command->groups[g]; s->id != OPT_NONE; s++) {
             print_option(s, to);

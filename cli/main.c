@@ -9,19 +9,13 @@
 #include "output.h"
 #include "suggest.h"
 
-const struct command *const commands[] = {&command_plan,
-                                          &command_build,
-                                          &command_add,
-                                          &command_remove,
-                                          &command_query,
-                                          &command_uniq,
-                                          &command_info,
-                                          &command_verify,
-                                          &command_measure,
-                                          &command_merge,
-                                          &command_convert,
-                                          &command_bench,
-                                          NULL};
+const struct command *const commands[] = {&command_plan,    &command_build,
+                                          &command_add,     &command_remove,
+                                          &command_query,   &command_uniq,
+                                          &command_info,    &command_verify,
+                                          &command_measure, &command_merge,
+                                          &command_convert, &command_redis,
+                                          &command_bench,   NULL};
 
 static const struct command *find_command(const char *name) {
     for (size_t i = 0; commands[i] != NULL; i++) {

@@ -27,6 +27,16 @@ const struct option_spec options_running[] = {
     {OPT_NO_PROGRESS, '\0', "no-progress", NULL, "never show progress"},
     OPTIONS_END};
 
+const struct option_spec options_server[] = {
+    {OPT_SERVER, 's', "server", "HOST:PORT",
+     "a server, or nodes of a cluster, with commas between\n"
+     "(default: $TAMIS_REDIS, or 127.0.0.1:6379)"},
+    {OPT_USER, '\0', "user", "NAME", "log in as NAME; the password is in $REDISCLI_AUTH"},
+    {OPT_PATIENCE, '\0', "patience", "SECONDS",
+     "go on trying for so long without progress, while a\n"
+     "cluster recovers (default 60)"},
+    OPTIONS_END};
+
 void args_start(struct args *args, const struct command *command, int count, char **words) {
     memset(args, 0, sizeof *args);
     args->command = command;

@@ -64,7 +64,12 @@ enum option_id {
     OPT_REPEATED,
     OPT_SAVE,
     OPT_SAMPLES,
-    OPT_AND
+    OPT_AND,
+    OPT_SERVER,
+    OPT_USER,
+    OPT_PATIENCE,
+    OPT_REPLICAS,
+    OPT_SHARDS
 };
 
 struct option_spec {
@@ -82,6 +87,7 @@ struct option_spec {
 /* Groups that several commands have. */
 extern const struct option_spec options_keys[];    /* KEYOPTS */
 extern const struct option_spec options_running[]; /* -j, --progress, --no-progress, -q */
+extern const struct option_spec options_server[];  /* of tamis redis: -s and what goes with it */
 
 struct args {
     const struct command *command;

@@ -2,10 +2,12 @@
 
 _tamis() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local commands='plan build add remove query uniq info verify measure merge convert bench'
+    local commands='plan build add remove query uniq info verify measure merge convert redis bench'
+    local verbs='reserve load query info drop'
     local keys='-0 --null -d --delimiter -t --separator -F --field --hex --prehashed --strip-cr
         --fold-case --as --key-file'
     local running='-j --threads --progress --no-progress'
+    local server='-s --server --user --patience'
     local options values=''
 
     COMPREPLY=()
@@ -13,7 +15,15 @@ _tamis() {
         mapfile -t COMPREPLY < <(compgen -W "$commands help --help --version" -- "$current")
         return
     fi
-    case ${COMP_WORDS[1]} in
+    local command=${COMP_WORDS[1]}
+    if [ "$command" = redis ]; then
+        if [ "$COMP_CWORD" -eq 2 ]; then
+            mapfile -t COMPREPLY < <(compgen -W "$verbs -h --help" -- "$current")
+            return
+        fi
+        command="redis ${COMP_WORDS[2]}"
+    fi
+    case $command in
         plan) options='-n --capacity -p --rate -M --size --need --json --svg' ;;
         build) options="-o --output -f --force -k --kind --to -p --rate -n --capacity --memory
             --seed -q --quiet $keys $running" ;;
@@ -25,6 +35,11 @@ _tamis() {
         measure) options="--samples --json --from --part $keys $running" ;;
         merge) options='-o --output -f --force --and --key-file -q --quiet' ;;
         convert) options='--to --from --part -o --output -f --force -k --kind --key-file -q --quiet' ;;
+        'redis reserve') options="-n --capacity -p --rate -k --kind --shards --replicas -q --quiet $server" ;;
+        'redis load') options="--replicas -q --quiet $keys $server $running" ;;
+        'redis query') options="-v --invert -c --count -q --quiet -n --line-number $keys $server $running" ;;
+        'redis info') options="--json $server" ;;
+        'redis drop') options="$server" ;;
         bench) options='-n --keys -p --rate -k --kind -j --threads --json --svg' ;;
         help)
             mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
@@ -42,12 +57,13 @@ _tamis() {
             ;;
         -p | --rate) values='1% 0.1% 1e-6' ;;
         -d | --delimiter | -t | --separator | -F | --field | -j | --threads | --seed | --memory | \
-            --samples | -M | --size | --capacity | --keys)
+            --samples | -M | --size | --capacity | --keys | -s | --server | --user | --patience | \
+            --replicas | --shards)
             return
             ;;
         -n)
             # A flag of query, a number elsewhere.
-            [ "${COMP_WORDS[1]}" = query ] || return
+            [[ $command == *query ]] || return
             ;;
     esac
     if [ -n "$values" ]; then

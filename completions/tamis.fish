@@ -1,6 +1,6 @@
 # tamis.fish - completion for fish; install in .../fish/vendor_completions.d
 
-set -l commands plan build add remove query uniq info verify measure merge convert bench
+set -l commands plan build add remove query uniq info verify measure merge convert redis bench
 
 complete -c tamis -n "not __fish_seen_subcommand_from $commands help" -f
 for entry in \
@@ -15,6 +15,7 @@ for entry in \
         'measure:measure the rate of false positives' \
         'merge:join filters that are alike' \
         'convert:write a filter in another format' \
+        'redis:load and query filters in a Redis server or cluster' \
         'bench:measure the kinds on this machine' \
         'help:explain a command'
     set -l part (string split -m 1 : $entry)
@@ -25,7 +26,7 @@ complete -c tamis -n "not __fish_seen_subcommand_from $commands help" -l version
 complete -c tamis -s h -l help -d help
 
 # Options that several commands have.
-set -l with_keys '__fish_seen_subcommand_from build add remove query uniq verify measure'
+set -l with_keys '__fish_seen_subcommand_from build add remove query uniq verify measure load'
 complete -c tamis -n "$with_keys" -s 0 -l null -d 'records end with NUL'
 complete -c tamis -n "$with_keys" -s d -l delimiter -x -d 'records end with this byte'
 complete -c tamis -n "$with_keys" -s t -l separator -x -d 'what separates fields'
@@ -67,3 +68,17 @@ complete -c tamis -n "__fish_seen_subcommand_from uniq" -l save -r -d 'keep what
 complete -c tamis -n "__fish_seen_subcommand_from measure" -l samples -x -d 'keys to make up'
 complete -c tamis -n "__fish_seen_subcommand_from merge" -l and -d 'keys that are in all'
 complete -c tamis -n "__fish_seen_subcommand_from bench" -s n -l keys -x -d 'number of keys'
+
+# Filters in Redis: a verb, then its options.
+set -l verbs reserve load query info drop
+set -l redis '__fish_seen_subcommand_from redis'
+complete -c tamis -n "$redis; and not __fish_seen_subcommand_from $verbs" -f -a "$verbs"
+complete -c tamis -n "$redis" -s s -l server -x -d 'a server, or nodes of a cluster'
+complete -c tamis -n "$redis" -l user -x -d 'log in as'
+complete -c tamis -n "$redis" -l patience -x -d 'go on trying for so many seconds'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve load" -l replicas -x -d 'a key is written when so many replicas have it'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -l shards -x -d 'spread it over so many keys'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -s n -l capacity -x -d 'distinct keys'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -s p -l rate -x -a '1% 0.1% 1e-6' -d 'rate of false positives'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -s k -l kind -x -a 'bloom cuckoo' -d 'kind of filter'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve load" -s q -l quiet -d 'no summary'

@@ -1,12 +1,14 @@
 # completions and man pages know every option that --help tells of, and no other
 root=$here/../..
-for command in plan build add remove query uniq info verify measure merge convert bench; do
+for command in plan build add remove query uniq info verify measure merge convert bench \
+    'redis reserve' 'redis load' 'redis query' 'redis info' 'redis drop'; do
     "$TAMIS" $command --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort -u >told
     "$TAMIS" $command --help | grep -Eo '^  -[^-]' | tr -d ' ' | sort -u >letters
 
     # shellcheck disable=SC1091
     (source "$root/completions/tamis.bash"
-     COMP_WORDS=(tamis $command -) COMP_CWORD=2
+     COMP_WORDS=(tamis $command -)
+     COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
      compopt() { :; }
      _tamis
      printf '%s\n' "${COMPREPLY[@]}") >offered
@@ -15,7 +17,7 @@ for command in plan build add remove query uniq info verify measure merge conver
     grep -v -- '^--' offered | grep -vx -- -h | sort -u >short
     same "bash: letters of $command" letters short
 
-    page=$root/doc/man/tamis-$command.1
+    page=$root/doc/man/tamis-${command%% *}.1
     while read -r option; do
         truth "man page of $command has $option" grep -Eq "Fl -${option#--}( |$)" "$page" "$root/doc/man/tamis.1"
         truth "zsh has $option of $command" grep -Eq -- "(^|['{,*])$option['\[,}]" "$root/completions/_tamis"
@@ -41,7 +43,9 @@ offers() { # NAME WANT WORDS...
     verdict "$name" "$([ "${COMPREPLY[*]}" = "$want" ] || echo "${COMPREPLY[*]}")"
 }
 offers 'a command' 'build' tamis bu
-offers 'all commands' 'plan build add remove query uniq info verify measure merge convert bench help --help --version' tamis ''
+offers 'all commands' 'plan build add remove query uniq info verify measure merge convert redis bench help --help --version' tamis ''
+offers 'a verb' 'reserve' tamis redis r
+offers 'an option of a verb' '--shards' tamis redis reserve --sh
 offers 'a kind' 'cuckoo' tamis build -k cu
 offers 'a type' 'i32 i64' tamis query --as i
 offers 'a need' 'static' tamis plan --need s

@@ -1,5 +1,5 @@
 # help, names, and what the parser understands
-all='plan build add remove query uniq info verify measure merge convert bench'
+all='plan build add remove query uniq info verify measure merge convert redis bench'
 check 'no command' rc=2 err='*' -- "$TAMIS"
 check '--help' out='*' err='' -- "$TAMIS" --help
 cp "$work/out" help
@@ -18,6 +18,13 @@ for command in $all; do
     check "$command: an unknown option" rc=2 err="^tamis: $command: unknown option '--frobnicate'$" -- "$TAMIS" $command --frobnicate
     check "$command: an unknown letter" rc=2 err="^tamis: $command: unknown option '-Z'$" -- "$TAMIS" $command -Z
 done
+for verb in reserve load query info drop; do
+    check "redis $verb --help" out='*' err='' -- "$TAMIS" redis $verb --help
+    same "redis $verb --help as it is recorded" "$work/out" "$here/golden/help-redis-$verb.txt"
+    check "redis $verb: an unknown option" rc=2 err="^tamis: redis $verb: unknown option '--frobnicate'$" -- "$TAMIS" redis $verb --frobnicate
+done
+check 'redis without a verb' rc=2 err='^tamis: redis: what\? reserve, load, query, info or drop$' -- "$TAMIS" redis
+check 'redis with another' rc=2 err="^tamis: redis: unknown verb 'laod': .*; did you mean 'load'\?$" -- "$TAMIS" redis laod
 same 'help as it is recorded' help "$here/golden/help.txt"
 check 'help' out='*' -- "$TAMIS" help
 same 'help is --help' "$work/out" help

@@ -1,0 +1,220 @@
+/* manage.c - tamis redis reserve, info, drop: everything about a filter but its keys */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "numbers.h"
+#include "output.h"
+#include "redis.h"
+#include "term.h"
+
+#define DEFAULT_SHARDS 16
+#define DEFAULT_RATE 0.01
+
+/* ---- the command line */
+
+static tamis_sharded_kind sharded_kind_of(const char *name) {
+    if (strcmp(name, "bloom") == 0) return TAMIS_SHARDED_BLOOM;
+    if (strcmp(name, "cuckoo") == 0) return TAMIS_SHARDED_CUCKOO;
+    die("-k: '%s' is no kind of Redis filter: it must be bloom or cuckoo", name);
+}
+
+static bool take_reserve(struct redis_request *r, int id, const struct args *args) {
+    switch (id) {
+        case OPT_NUMBER:
+            r->want.capacity = number_within("-n", args->value, 1, UINT64_C(1) << 44);
+            return true;
+        case OPT_RATE:
+            r->want.rate = rate_of("-p", args->value);
+            return true;
+        case OPT_KIND:
+            r->want.kind = sharded_kind_of(args->value);
+            return true;
+        case OPT_SHARDS:
+            r->want.shards = (uint32_t)number_within("--shards", args->value, 1, TAMIS_SHARDS_MAX);
+            return true;
+        default:
+            return false;
+    }
+}
+
+static bool take_server(struct redis_request *r, int id, const struct args *args) {
+    switch (id) {
+        case OPT_SERVER:
+            r->where.servers = args->value;
+            return true;
+        case OPT_USER:
+            r->where.user = args->value;
+            return true;
+        case OPT_REPLICAS:
+            r->where.replicas = (uint32_t)number_within("--replicas", args->value, 0, 100);
+            return true;
+        case OPT_PATIENCE:
+            r->where.patience_ms =
+                (uint32_t)number_within("--patience", args->value, 1, 1000000) * 1000;
+            return true;
+        default:
+            return false;
+    }
+}
+
+static bool take_query(struct redis_request *r, int id) {
+    switch (id) {
+        case OPT_INVERT:
+            r->invert = true;
+            return true;
+        case OPT_COUNT:
+            r->counting = true;
+            return true;
+        case OPT_LINE_NUMBER:
+            r->numbers = true;
+            return true;
+        case OPT_JSON:
+            r->json = true;
+            return true;
+        default:
+            return false;
+    }
+}
+
+void redis_parse(struct args *args, struct redis_request *r) {
+    const char *servers = getenv("TAMIS_REDIS");
+    memset(r, 0, sizeof *r);
+    r->common = (struct request)REQUEST_INIT;
+    r->want.shards = DEFAULT_SHARDS;
+    r->where.servers = servers != NULL && servers[0] != '\0' ? servers : NULL;
+    r->where.password = getenv("REDISCLI_AUTH"); /* as redis-cli: not where `ps` shows it */
+    for (int id; (id = args_next(args)) != ARG_END;) {
+        if (!take_reserve(r, id, args) && !take_server(r, id, args) && !take_query(r, id)) {
+            request_take(&r->common, id, args);
+        }
+    }
+    if (r->common.file == NULL) die("which filter? Give its name");
+    key_options_check(&r->common.keys);
+    if (r->common.keys.form.flags & TAMIS_KEY_PREHASHED) {
+        die("--prehashed: a filter in Redis hashes its keys itself");
+    }
+    if (r->common.keys.key_file != NULL) die("--key-file: a filter in Redis keeps its own secret");
+}
+
+tamis_cluster *redis_connect(const struct redis_request *r) {
+    tamis_cluster *cluster = tamis_cluster_new(&r->where);
+    if (!tamis_cluster_connect(cluster)) die("%s", tamis_cluster_error(cluster));
+    return cluster;
+}
+
+tamis_sharded redis_find(tamis_cluster *cluster, const struct redis_request *r) {
+    tamis_sharded filter;
+    if (!tamis_sharded_find(cluster, r->common.file, &filter)) {
+        die("%s", tamis_cluster_error(cluster));
+    }
+    return filter;
+}
+
+/* ---- reserve */
+
+int redis_reserve_main(struct args *args) {
+    struct redis_request r;
+    redis_parse(args, &r);
+    if (r.common.inputs.count != 0) die("reserve takes no input: load does");
+    if (r.want.capacity == 0) die("-n N is missing: for how many keys?");
+    if (r.want.kind == TAMIS_SHARDED_BLOOM && r.want.rate == 0) r.want.rate = DEFAULT_RATE;
+    tamis_cluster *cluster = redis_connect(&r);
+    if (!tamis_sharded_reserve(cluster, r.common.file, &r.want)) {
+        die("%s", tamis_cluster_error(cluster));
+    }
+    if (!r.common.run.quiet) {
+        const size_t nodes = tamis_cluster_nodes(cluster);
+        say("%s: reserved for %s keys, %u shard%s on %zu node%s", r.common.file,
+            text_count(r.want.capacity).at, (unsigned)r.want.shards, r.want.shards == 1 ? "" : "s",
+            nodes, nodes == 1 ? "" : "s");
+    }
+    tamis_cluster_free(cluster);
+    return EXIT_DONE;
+}
+
+/* ---- drop */
+
+int redis_drop_main(struct args *args) {
+    struct redis_request r;
+    bool existed = false;
+    redis_parse(args, &r);
+    if (r.common.inputs.count != 0) die("one filter at a time, please");
+    tamis_cluster *cluster = redis_connect(&r);
+    if (!tamis_sharded_drop(cluster, r.common.file, &existed)) {
+        die("%s", tamis_cluster_error(cluster));
+    }
+    tamis_cluster_free(cluster);
+    return existed ? EXIT_DONE : EXIT_NONE;
+}
+
+/* ---- info */
+
+static double bits_per_item(const tamis_sharded_facts *facts) {
+    return facts->items != 0 ? 8.0 * (double)facts->bytes / (double)facts->items : NAN;
+}
+
+static const char *kind_text(const tamis_sharded *f) {
+    return f->kind == TAMIS_SHARDED_BLOOM ? "bloom" : "cuckoo";
+}
+
+static void info_json(const tamis_sharded *f, const tamis_sharded_facts *facts) {
+    struct json json = {stdout, 0, false};
+    json_open(&json, NULL, '{');
+    json_string(&json, "name", f->name);
+    json_string(&json, "kind", kind_text(f));
+    json_bool(&json, "sharded", !f->plain);
+    json_whole(&json, "shards", f->shards);
+    json_whole(&json, "nodes", tamis_cluster_nodes(f->cluster));
+    json_whole(&json, "keys", facts->items);
+    json_whole(&json, "reserved", f->capacity);
+    json_whole(&json, "capacity", facts->capacity);
+    json_real(&json, "fpr_target", f->rate > 0 ? f->rate : NAN);
+    json_whole(&json, "bytes", facts->bytes);
+    json_real(&json, "bits_per_key", bits_per_item(facts));
+    json_whole(&json, "stages", facts->stages);
+    json_whole(&json, "fewest", facts->fewest);
+    json_whole(&json, "most", facts->most);
+    json_close(&json, '}');
+}
+
+static void info_text(const tamis_sharded *f, const tamis_sharded_facts *facts) {
+    const size_t nodes = tamis_cluster_nodes(f->cluster);
+    printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), f->name, term_style(stdout, STYLE_PLAIN));
+    printf("  %-10s %s\n", "kind", kind_text(f));
+    if (f->plain) {
+        printf("  %-10s one key\n", "shards");
+    } else {
+        printf("  %-10s %u on %zu node%s, of %s to %s keys\n", "shards", (unsigned)f->shards, nodes,
+               nodes == 1 ? "" : "s", text_count(facts->fewest).at, text_count(facts->most).at);
+    }
+    printf("  %-10s %s\n", "keys", text_count(facts->items).at);
+    printf("  %-10s %s%s\n", "capacity", text_count(facts->capacity).at,
+           facts->stages > f->shards ? ", after growing" : "");
+    if (facts->items != 0) {
+        printf("  %-10s %s, %.2f bits/key\n", "size", text_bytes(facts->bytes).at,
+               bits_per_item(facts));
+    } else {
+        printf("  %-10s %s\n", "size", text_bytes(facts->bytes).at);
+    }
+    if (f->rate > 0) printf("  %-10s promised %s\n", "rate", text_rate(f->rate).at);
+}
+
+int redis_info_main(struct args *args) {
+    struct redis_request r;
+    tamis_sharded_facts facts;
+    redis_parse(args, &r);
+    if (r.common.inputs.count != 0) die("one filter at a time, please");
+    tamis_cluster *cluster = redis_connect(&r);
+    tamis_sharded filter = redis_find(cluster, &r);
+    if (!tamis_sharded_info(&filter, &facts)) die("%s", tamis_cluster_error(cluster));
+    if (r.json) {
+        info_json(&filter, &facts);
+    } else {
+        info_text(&filter, &facts);
+    }
+    stdout_close();
+    tamis_cluster_free(cluster);
+    return EXIT_DONE;
+}

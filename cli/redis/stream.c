@@ -1,0 +1,222 @@
+/* stream.c - tamis redis load and query: records in, windows of keys to all nodes at once
+ *
+ *     reader -> blocks -> batches of keys -> window of some ten thousand -> one call of the
+ *     client: a pipelined exchange with every node -> count, or print in input order
+ *
+ * A window is kept until it is answered for good, so whatever the cluster does meanwhile, its
+ * keys can be sent again.  It is sent early when the input pauses (a terminal, a pipe). */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "output.h"
+#include "redis.h"
+
+#define WINDOW_KEYS 32768
+#define WINDOW_BYTES ((size_t)4 << 20)
+
+/* Pieces of bytes, one after the other. */
+struct pieces {
+    uint8_t *at;
+    size_t used, capacity;
+    size_t start[WINDOW_KEYS + 1];
+};
+
+struct window {
+    size_t count;
+    struct pieces keys;
+    struct pieces records; /* with their delimiters; query only */
+    uint64_t number[WINDOW_KEYS];
+    bool open_end; /* the last record of the window has no delimiter */
+    const void *pointers[WINDOW_KEYS];
+    size_t lengths[WINDOW_KEYS];
+    bool answers[WINDOW_KEYS];
+};
+
+struct stream {
+    tamis_sharded filter;
+    tamis_key_form form;
+    uint8_t delimiter;
+    struct window *window;
+    /* A window that has been answered.  False: stop, there is no need for more. */
+    bool (*use)(struct stream *stream);
+    bool adds, keep_records;
+
+    uint64_t sent, selected; /* of load: keys that were new */
+    bool invert, counting, quiet, numbers;
+    struct output output;
+    bool open_end; /* the last record printed had no delimiter */
+};
+
+static void piece_add(struct pieces *pieces, size_t index, const void *bytes, size_t length) {
+    if (pieces->capacity - pieces->used < length) {
+        while (pieces->capacity - pieces->used < length) {
+            pieces->capacity = pieces->capacity != 0 ? 2 * pieces->capacity : WINDOW_BYTES / 4;
+        }
+        pieces->at = (uint8_t *)need_more(pieces->at, pieces->capacity);
+    }
+    if (length != 0) memcpy(pieces->at + pieces->used, bytes, length);
+    pieces->start[index] = pieces->used;
+    pieces->used += length;
+    pieces->start[index + 1] = pieces->used;
+}
+
+/* ---- a window's keys to the servers and its answers to their use */
+
+static _Noreturn void stream_failed(const struct stream *s) {
+    const char *why = tamis_cluster_error(s->filter.cluster);
+    if (!s->adds) die("%s", why);
+    die("%s; %s keys were loaded before: it may be run again as it is", why,
+        text_count(s->sent).at);
+}
+
+static bool flush(struct stream *s) {
+    struct window *w = s->window;
+    if (w->count == 0) return true;
+    for (size_t i = 0; i < w->count; i++) {
+        w->pointers[i] = w->keys.at + w->keys.start[i];
+        w->lengths[i] = w->keys.start[i + 1] - w->keys.start[i];
+    }
+    const bool good =
+        s->adds ? tamis_sharded_add(&s->filter, w->pointers, w->lengths, w->count, w->answers)
+                : tamis_sharded_contains(&s->filter, w->pointers, w->lengths, w->count, w->answers);
+    if (!good) {
+        output_flush(&s->output);
+        stream_failed(s);
+    }
+    s->sent += w->count;
+    const bool more = s->use(s);
+    w->count = w->keys.used = w->records.used = 0;
+    return more;
+}
+
+/* The records of a batch into the window; `end` is where the last one ends in its block. */
+static bool take_batch(struct stream *s, const struct block *block, const struct batch *batch,
+                       size_t end, uint64_t before) {
+    struct window *w = s->window;
+    for (size_t i = 0; i < batch->count; i++) {
+        const size_t next = i + 1 < batch->count ? batch->start[i + 1] : end;
+        piece_add(&w->keys, w->count, batch->keys[i], batch->lengths[i]);
+        if (s->keep_records) {
+            piece_add(&w->records, w->count, block->data + batch->start[i], next - batch->start[i]);
+        }
+        w->number[w->count++] = before + block->records + i + 1;
+        w->open_end = block->unterminated && next == block->length;
+        const bool full = w->count == WINDOW_KEYS || w->keys.used + w->records.used >= WINDOW_BYTES;
+        if ((full || w->open_end) && !flush(s)) return false;
+    }
+    return true;
+}
+
+static bool stream_emit(void *context, struct block *block, uint64_t before) {
+    struct stream *s = (struct stream *)context;
+    struct record_error error = {false, 0, ""};
+    struct batch *batch = (struct batch *)need(sizeof *batch);
+    bool good = true, more = true;
+    batch_start(batch);
+    for (size_t at = 0; good && more && batch_next(batch, block, s->delimiter, &at);) {
+        good = batch_keys(batch, &s->form, &error);
+        if (!good) block_error(block, &error, block->records);
+        more = take_batch(s, block, batch, good ? at : batch->start[batch->count], before);
+        block->records += batch->count;
+    }
+    /* What is before a record without a key is done, and shown, before that is told. */
+    if (more && (block->pause || !good)) more = flush(s);
+    if (block->pause || !good) output_flush(&s->output);
+    batch_free(batch);
+    free(batch);
+    return more && s->output.error == 0;
+}
+
+static void stream_run(struct stream *s, struct redis_request *r, const char *verb) {
+    struct reader reader;
+    s->form = r->common.keys.form;
+    s->delimiter = r->common.keys.delimiter;
+    s->window = (struct window *)need(sizeof *s->window);
+    memset(s->window, 0, sizeof *s->window);
+    reader_open(&reader, &r->common.inputs, s->delimiter);
+    if (s->keep_records) reader_check_output(&reader);
+    tamis_cluster *cluster = redis_connect(r);
+    s->filter = redis_find(cluster, r);
+    output_open(&s->output, STDOUT_FILENO);
+    const struct job job = {work_nothing, stream_emit, s, 0};
+    progress_start(&r->common.run, verb, reader.total_bytes, s->keep_records);
+    pipeline_run(&reader, &job, 1);
+    flush(s);
+    progress_end();
+    free(s->window->keys.at);
+    free(s->window->records.at);
+    free(s->window);
+    words_free(&r->common.inputs);
+}
+
+/* ---- load */
+
+static bool count_new(struct stream *s) {
+    for (size_t i = 0; i < s->window->count; i++) s->selected += s->window->answers[i];
+    return true;
+}
+
+int redis_load_main(struct args *args) {
+    struct redis_request r;
+    tamis_sharded_facts facts;
+    struct stream s = {.use = count_new, .adds = true};
+    redis_parse(args, &r);
+    stream_run(&s, &r, "load");
+    output_close(&s.output, "standard output");
+    tamis_cluster *cluster = s.filter.cluster;
+    if (!r.common.run.quiet) {
+        if (!tamis_sharded_info(&s.filter, &facts)) die("%s", tamis_cluster_error(cluster));
+        say("%s: loaded %s keys, %s of them new; now %s keys in %u shard%s, %s, %.2f bits/key",
+            r.common.file, text_count(s.sent).at, text_count(s.selected).at,
+            text_count(facts.items).at, (unsigned)s.filter.shards, s.filter.shards == 1 ? "" : "s",
+            text_bytes(facts.bytes).at,
+            facts.items != 0 ? 8.0 * (double)facts.bytes / (double)facts.items : 0.0);
+    }
+    tamis_cluster_free(cluster);
+    return EXIT_DONE;
+}
+
+/* ---- query */
+
+static void print_record(struct stream *s, size_t i) {
+    const struct window *w = s->window;
+    struct output *out = &s->output;
+    if (s->open_end) output_bytes(out, &s->delimiter, 1);
+    s->open_end = w->open_end && i + 1 == w->count;
+    if (s->numbers) {
+        output_number(out, w->number[i]);
+        output_text(out, ":");
+    }
+    output_bytes(out, w->records.at + w->records.start[i],
+                 w->records.start[i + 1] - w->records.start[i]);
+}
+
+static bool print_selected(struct stream *s) {
+    for (size_t i = 0; i < s->window->count; i++) {
+        if (s->window->answers[i] == s->invert) continue;
+        s->selected++;
+        if (s->keep_records) print_record(s, i);
+    }
+    return s->output.error == 0 && !(s->quiet && s->selected != 0);
+}
+
+int redis_query_main(struct args *args) {
+    struct redis_request r;
+    struct stream s = {.use = print_selected};
+    redis_parse(args, &r);
+    s.invert = r.invert;
+    s.counting = r.counting;
+    s.quiet = r.common.run.quiet;
+    s.numbers = r.numbers;
+    s.keep_records = !s.counting && !s.quiet;
+    stream_run(&s, &r, "query");
+    if (s.counting && !s.quiet) {
+        output_number(&s.output, s.selected);
+        output_text(&s.output, "\n");
+    }
+    output_close(&s.output, "standard output");
+    tamis_cluster_free(s.filter.cluster);
+    return s.selected != 0 ? EXIT_DONE : EXIT_NONE;
+}

@@ -1,0 +1,123 @@
+/* cluster.h - inside the client: commands, links to servers, and the map of slots
+ *
+ *     shards.c   what a filter's calls are in commands          tamis_cluster.h
+ *     route.c    which node gets which command, and what to do
+ *                when it is not the right one any more
+ *     link.c     bytes to and from one server                   hiredis
+ *
+ * A call builds a list of requests, runs it and reads the replies:
+ *
+ *     PENDING --sent--> SENT --answered--> DONE
+ *        ^                |                  |
+ *        '-- MOVED, ASK, -'--- fewer replicas than wanted have it
+ *            TRYAGAIN, a lost connection */
+#ifndef TAMIS_CLUSTER_INSIDE_H
+#define TAMIS_CLUSTER_INSIDE_H
+
+#include <hiredis/hiredis.h>
+
+#include "tamis_cluster.h"
+
+/* Bytes that grow.  After a failed allocation `failed` stays set and nothing is added. */
+struct bytes {
+    char *at;
+    size_t used, capacity;
+    bool failed;
+};
+void bytes_add(struct bytes *bytes, const void *data, size_t length);
+void bytes_free(struct bytes *bytes);
+
+enum request_state { REQUEST_PENDING, REQUEST_SENT, REQUEST_DONE };
+
+/* One command about one key. */
+struct request {
+    size_t start, length; /* of the command in its list's bytes */
+    uint16_t slot;
+    bool writes;
+    enum request_state state;
+    size_t node;  /* that it was sent to */
+    size_t asked; /* the node that an ASK named; NO_NODE: the one of the map */
+    uint32_t moves;
+    redisReply *reply;
+};
+#define NO_NODE SIZE_MAX
+
+struct requests {
+    struct request *at;
+    size_t count, capacity;
+    struct bytes commands;
+};
+void requests_clear(struct requests *requests);
+void requests_free(struct requests *requests);
+
+/* A new request about `key`, of `words` words; each is then given to request_word. */
+void request_start(struct requests *requests, const char *key, bool writes, size_t words);
+void request_word(struct requests *requests, const void *word, size_t length);
+void request_text(struct requests *requests, const char *word);
+
+/* ---- link.c */
+
+struct link {
+    redisContext *context; /* NULL: not connected */
+    struct bytes out;
+    size_t sent; /* of `out` */
+    /* Whose replies are still to come, in order; NULL: nobody's (ASKING). */
+    struct request **waiting;
+    size_t first, count, capacity;
+    char error[160];
+};
+
+bool link_open(struct link *link, const char *host, int port, const tamis_cluster_options *options);
+void link_close(struct link *link);
+
+/* Puts a command into the pipeline.  False: no memory. */
+bool link_push(struct link *link, const void *command, size_t length, struct request *waiting);
+
+/* Sends and receives on all links until every reply is there.  A link that fails, or is silent
+ * for `timeout_ms`, is closed with its error set; what waited on it stays SENT. */
+bool links_exchange(struct link **links, size_t count, uint32_t timeout_ms);
+
+/* The same for a command of texts. */
+bool link_push_words(struct link *link, const char *const *words, size_t count,
+                     struct request *waiting);
+
+/* One command on an idle link; NULL if it failed (the link is closed). */
+redisReply *link_ask(struct link *link, const char *const *words, size_t count,
+                     uint32_t timeout_ms);
+
+uint64_t monotonic_ms(void);
+
+/* ---- route.c */
+
+#define SLOTS 16384
+
+struct node {
+    char host[256];
+    int port;
+    struct link link;
+    bool wrote;          /* in this round, and its replicas are not known to have it */
+    struct request wait; /* the question how many have */
+};
+
+struct tamis_cluster {
+    tamis_cluster_options options; /* its strings are below */
+    char *servers, *user, *password;
+    struct node *nodes;
+    size_t node_count, node_capacity;
+    uint16_t owner[SLOTS]; /* index + 1 of the node; 0: not known */
+    bool single, mapped;
+    uint64_t redirects, resends;
+    char error[512];
+};
+
+/* Runs all requests.  True: each has a reply, which may be an error of its own. */
+bool cluster_run(tamis_cluster *cluster, struct requests *requests);
+
+uint16_t slot_of(const char *key);
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+bool cluster_fail(tamis_cluster *cluster, const char *format, ...);
+
+#endif

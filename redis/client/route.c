@@ -1,0 +1,545 @@
+/* route.c - which node gets which command
+ *
+ * The map (slot -> node) is learnt from CLUSTER SLOTS, corrected by every MOVED, and learnt anew
+ * when a node is lost.  A list of requests is run in rounds:
+ *
+ *     assign   every pending request to the node of its slot, or to the one an ASK named
+ *     exchange all nodes at once, pipelined (link.c)
+ *     confirm  WAIT on the nodes that took writes, if replicas are wanted
+ *     judge    redirected, refused for now, or lost with its node: pending again
+ *
+ * Redirections are followed at once.  Trouble (a lost node, CLUSTERDOWN, ...) is followed by a
+ * pause that doubles from 10 ms to half a second, and by a new map; when nothing was answered
+ * for `patience_ms` the run ends with the last thing that went wrong. */
+#define _POSIX_C_SOURCE 200809L
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cluster.h"
+
+#define DEFAULT_SERVER "127.0.0.1:6379"
+#define DEFAULT_TIMEOUT_MS 5000
+#define DEFAULT_PATIENCE_MS 60000
+#define PAUSE_MIN_MS 10
+#define PAUSE_MAX_MS 500
+
+/* A request that was sent from node to node more often than this waits like one in trouble. */
+#define MOVES_MAX 16
+
+bool cluster_fail(tamis_cluster *cluster, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(cluster->error, sizeof cluster->error, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+const char *tamis_cluster_error(const tamis_cluster *cluster) {
+    return cluster != NULL ? cluster->error : "out of memory";
+}
+
+bool tamis_cluster_is_single(const tamis_cluster *cluster) { return cluster->single; }
+uint64_t tamis_cluster_redirects(const tamis_cluster *cluster) { return cluster->redirects; }
+uint64_t tamis_cluster_resends(const tamis_cluster *cluster) { return cluster->resends; }
+
+size_t tamis_cluster_nodes(const tamis_cluster *cluster) {
+    size_t owners = 0;
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        size_t slot = 0;
+        while (slot < SLOTS && cluster->owner[slot] != n + 1) slot++;
+        owners += slot < SLOTS;
+    }
+    return owners;
+}
+
+/* ---- slots */
+
+/* CRC16 of the XMODEM kind, as the cluster specification has it. */
+static uint16_t crc16(const char *at, size_t length) {
+    uint16_t crc = 0;
+    for (size_t i = 0; i < length; i++) {
+        crc = (uint16_t)(crc ^ (uint16_t)((unsigned char)at[i] << 8));
+        for (int bit = 0; bit < 8; bit++) {
+            crc = (uint16_t)((crc & 0x8000) != 0 ? (crc << 1) ^ 0x1021 : crc << 1);
+        }
+    }
+    return crc;
+}
+
+uint16_t slot_of(const char *key) {
+    const char *open = strchr(key, '{');
+    const char *close = open != NULL ? strchr(open + 1, '}') : NULL;
+    if (close != NULL && close > open + 1) {
+        return crc16(open + 1, (size_t)(close - open - 1)) % SLOTS;
+    }
+    return crc16(key, strlen(key)) % SLOTS;
+}
+
+/* ---- requests */
+
+void requests_clear(struct requests *requests) {
+    for (size_t i = 0; i < requests->count; i++) {
+        if (requests->at[i].reply != NULL) freeReplyObject(requests->at[i].reply);
+    }
+    requests->count = 0;
+    requests->commands.used = 0;
+}
+
+void requests_free(struct requests *requests) {
+    requests_clear(requests);
+    free(requests->at);
+    bytes_free(&requests->commands);
+    memset(requests, 0, sizeof *requests);
+}
+
+void request_start(struct requests *requests, const char *key, bool writes, size_t words) {
+    char head[32];
+    if (requests->count == requests->capacity) {
+        const size_t capacity = requests->capacity != 0 ? 2 * requests->capacity : 64;
+        struct request *grown =
+            (struct request *)realloc(requests->at, capacity * sizeof *requests->at);
+        if (grown == NULL) {
+            requests->commands.failed = true;
+            return;
+        }
+        requests->at = grown;
+        requests->capacity = capacity;
+    }
+    struct request *request = &requests->at[requests->count++];
+    memset(request, 0, sizeof *request);
+    request->start = requests->commands.used;
+    request->slot = slot_of(key);
+    request->writes = writes;
+    request->asked = NO_NODE;
+    snprintf(head, sizeof head, "*%zu\r\n", words);
+    bytes_add(&requests->commands, head, strlen(head));
+}
+
+void request_word(struct requests *requests, const void *word, size_t length) {
+    char head[32];
+    if (requests->commands.failed) return;
+    snprintf(head, sizeof head, "$%zu\r\n", length);
+    bytes_add(&requests->commands, head, strlen(head));
+    bytes_add(&requests->commands, word, length);
+    bytes_add(&requests->commands, "\r\n", 2);
+    struct request *request = &requests->at[requests->count - 1];
+    request->length = requests->commands.used - request->start;
+}
+
+void request_text(struct requests *requests, const char *word) {
+    request_word(requests, word, strlen(word));
+}
+
+/* ---- nodes and the map */
+
+static size_t find_node(tamis_cluster *cluster, const char *host, int port) {
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        if (cluster->nodes[n].port == port && strcmp(cluster->nodes[n].host, host) == 0) return n;
+    }
+    if (cluster->node_count == cluster->node_capacity) {
+        const size_t capacity = cluster->node_capacity != 0 ? 2 * cluster->node_capacity : 16;
+        if (capacity > UINT16_MAX) return NO_NODE;
+        struct node *grown =
+            (struct node *)realloc(cluster->nodes, capacity * sizeof *cluster->nodes);
+        if (grown == NULL) return NO_NODE;
+        cluster->nodes = grown;
+        cluster->node_capacity = capacity;
+    }
+    struct node *node = &cluster->nodes[cluster->node_count];
+    memset(node, 0, sizeof *node);
+    snprintf(node->host, sizeof node->host, "%s", host);
+    node->port = port;
+    return cluster->node_count++;
+}
+
+/* "host:port" of `length` bytes; the host may have colons itself, or be missing. */
+static size_t parse_node(tamis_cluster *cluster, const char *text, size_t length,
+                         const char *missing_host) {
+    char host[256];
+    size_t colon = length;
+    while (colon > 0 && text[colon - 1] != ':') colon--;
+    if (colon == 0 || colon > sizeof host) return NO_NODE;
+    const long port = strtol(text + colon, NULL, 10);
+    if (port < 1 || port > 65535) return NO_NODE;
+    if (text[0] == '[' && colon > 2 && text[colon - 2] == ']') { /* [::1]:6379 */
+        snprintf(host, sizeof host, "%.*s", (int)colon - 3, text + 1);
+    } else {
+        snprintf(host, sizeof host, "%.*s", (int)colon - 1, text);
+    }
+    return find_node(cluster, host[0] != '\0' ? host : missing_host, (int)port);
+}
+
+static bool add_servers(tamis_cluster *cluster) {
+    for (const char *at = cluster->servers; *at != '\0';) {
+        const size_t length = strcspn(at, ",");
+        if (parse_node(cluster, at, length, "127.0.0.1") == NO_NODE) {
+            return cluster_fail(cluster, "'%.*s' is no server: give HOST:PORT", (int)length, at);
+        }
+        at += length + (at[length] == ',');
+    }
+    return true;
+}
+
+/* One range of CLUSTER SLOTS: first, last, [host, port, ...] of its primary, replicas. */
+static bool map_range(tamis_cluster *cluster, const redisReply *range, const char *asked_host) {
+    if (range->type != REDIS_REPLY_ARRAY || range->elements < 3) return false;
+    const redisReply *first = range->element[0], *last = range->element[1];
+    const redisReply *primary = range->element[2];
+    if (first->type != REDIS_REPLY_INTEGER || last->type != REDIS_REPLY_INTEGER ||
+        primary->type != REDIS_REPLY_ARRAY || primary->elements < 2 ||
+        primary->element[1]->type != REDIS_REPLY_INTEGER || first->integer < 0 ||
+        last->integer >= SLOTS || first->integer > last->integer) {
+        return false;
+    }
+    /* No host, or "?": the one that we asked. */
+    const redisReply *host = primary->element[0];
+    const bool named = host->type == REDIS_REPLY_STRING && host->len > 0 && host->str[0] != '?';
+    const size_t node =
+        find_node(cluster, named ? host->str : asked_host, (int)primary->element[1]->integer);
+    if (node == NO_NODE) return false;
+    for (long long slot = first->integer; slot <= last->integer; slot++) {
+        cluster->owner[slot] = (uint16_t)(node + 1);
+    }
+    return true;
+}
+
+/* Servers outside of a cluster refuse the question, or do not know it. */
+static bool says_single(const redisReply *reply) {
+    return strstr(reply->str, "cluster support disabled") != NULL ||
+           strstr(reply->str, "unknown command") != NULL;
+}
+
+static bool map_from(tamis_cluster *cluster, size_t n) {
+    static const char *const question[] = {"CLUSTER", "SLOTS"};
+    const char *host = cluster->nodes[n].host;
+    char asked[256];
+    snprintf(asked, sizeof asked, "%s", host); /* the array of nodes may move */
+    redisReply *reply = link_ask(&cluster->nodes[n].link, question, 2, cluster->options.timeout_ms);
+    if (reply == NULL) {
+        return cluster_fail(cluster, "%s:%d: %s", asked, cluster->nodes[n].port,
+                            cluster->nodes[n].link.error);
+    }
+    bool good = false;
+    if (reply->type == REDIS_REPLY_ERROR && says_single(reply)) {
+        cluster->single = good = true;
+        for (size_t slot = 0; slot < SLOTS; slot++) cluster->owner[slot] = (uint16_t)(n + 1);
+    } else if (reply->type == REDIS_REPLY_ERROR) {
+        cluster_fail(cluster, "%s:%d: %s", asked, cluster->nodes[n].port, reply->str);
+    } else if (reply->type == REDIS_REPLY_ARRAY && reply->elements > 0) {
+        good = true;
+        for (size_t i = 0; good && i < reply->elements; i++) {
+            good = map_range(cluster, reply->element[i], asked);
+        }
+        if (!good) cluster_fail(cluster, "%s: CLUSTER SLOTS makes no sense", asked);
+    } else {
+        cluster_fail(cluster, "%s:%d is in a cluster that has no slots yet", asked,
+                     cluster->nodes[n].port);
+    }
+    freeReplyObject(reply);
+    return good;
+}
+
+/* Learns the map from the first node that answers; those that are connected are asked first. */
+static bool refresh(tamis_cluster *cluster) {
+    if (cluster->single) {
+        struct node *node = &cluster->nodes[cluster->owner[0] - 1];
+        if (link_open(&node->link, node->host, node->port, &cluster->options)) return true;
+        return cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
+    }
+    for (int connected = 1; connected >= 0; connected--) {
+        const size_t count = cluster->node_count;
+        for (size_t n = 0; n < count; n++) {
+            struct node *node = &cluster->nodes[n];
+            if ((node->link.context != NULL) != (connected == 1)) continue;
+            if (!link_open(&node->link, node->host, node->port, &cluster->options)) {
+                cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
+            } else if (map_from(cluster, n)) {
+                cluster->mapped = true;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* ---- a round */
+
+/* A node that cannot be reached: its slots are nobody's until there is a new map, so that the
+ * other requests for it do not wait as long for the same answer. */
+static void lose_node(tamis_cluster *cluster, size_t n) {
+    const struct node *node = &cluster->nodes[n];
+    cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
+    for (size_t slot = 0; slot < SLOTS && !cluster->single; slot++) {
+        if (cluster->owner[slot] == n + 1) cluster->owner[slot] = 0;
+    }
+}
+
+static bool push_request(struct link *link, const struct requests *requests, struct request *r) {
+    static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
+    if (r->asked != NO_NODE && !link_push(link, asking, sizeof asking - 1, NULL)) return false;
+    return link_push(link, requests->commands.at + r->start, r->length, r);
+}
+
+static bool assign(tamis_cluster *cluster, struct requests *requests, bool *trouble) {
+    for (size_t i = 0; i < requests->count; i++) {
+        struct request *r = &requests->at[i];
+        if (r->state != REQUEST_PENDING) continue;
+        const size_t n = r->asked != NO_NODE ? r->asked : (size_t)cluster->owner[r->slot] - 1;
+        struct node *node = n < cluster->node_count ? &cluster->nodes[n] : NULL;
+        if (node == NULL || !link_open(&node->link, node->host, node->port, &cluster->options)) {
+            if (node != NULL) {
+                lose_node(cluster, n);
+            } else if (!*trouble) {
+                cluster_fail(cluster, "no node has slot %u", (unsigned)r->slot);
+            }
+            r->asked = NO_NODE;
+            *trouble = true;
+            continue;
+        }
+        if (!push_request(&node->link, requests, r)) return cluster_fail(cluster, "out of memory");
+        r->state = REQUEST_SENT;
+        r->node = n;
+    }
+    return true;
+}
+
+static bool exchange(tamis_cluster *cluster) {
+    struct link **links = (struct link **)malloc((cluster->node_count + 1) * sizeof(struct link *));
+    size_t count = 0;
+    if (links == NULL) return cluster_fail(cluster, "out of memory");
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        if (cluster->nodes[n].link.count != 0) links[count++] = &cluster->nodes[n].link;
+    }
+    const bool good = links_exchange(links, count, cluster->options.timeout_ms);
+    free((void *)links);
+    return good || cluster_fail(cluster, "out of memory");
+}
+
+static bool starts(const redisReply *reply, const char *word) {
+    return strncmp(reply->str, word, strlen(word)) == 0;
+}
+
+static void again(tamis_cluster *cluster, struct request *r) {
+    if (r->reply != NULL) freeReplyObject(r->reply);
+    r->reply = NULL;
+    r->state = REQUEST_PENDING;
+    r->asked = NO_NODE;
+    cluster->resends++;
+}
+
+/* "MOVED 3999 127.0.0.1:6381": the map is corrected.  "ASK ...": only this request goes there,
+ * for the slot is on its way. */
+static void redirect(tamis_cluster *cluster, struct request *r, bool *trouble) {
+    char place[300] = "";
+    const bool ask = starts(r->reply, "ASK");
+    const char *space = strrchr(r->reply->str, ' ');
+    if (space != NULL) snprintf(place, sizeof place, "%s", space + 1);
+    char host[256];
+    snprintf(host, sizeof host, "%s", cluster->nodes[r->node].host);
+    const size_t target = parse_node(cluster, place, strlen(place), host);
+    again(cluster, r);
+    cluster->redirects++;
+    if (target == NO_NODE || ++r->moves > MOVES_MAX) {
+        cluster_fail(cluster, "slot %u is sent from node to node", (unsigned)r->slot);
+        r->moves = 0;
+        *trouble = true;
+    } else if (ask) {
+        r->asked = target;
+    } else {
+        cluster->owner[r->slot] = (uint16_t)(target + 1);
+    }
+}
+
+/* Errors that pass: the command was not run, and will be when the cluster has settled. */
+static bool passes(const redisReply *reply) {
+    static const char *const words[] = {"TRYAGAIN",   "CLUSTERDOWN", "LOADING",
+                                        "MASTERDOWN", "NOREPLICAS",  "BUSY "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (starts(reply, words[i])) return true;
+    }
+    return false;
+}
+
+/* What became of what was sent. */
+static void judge(tamis_cluster *cluster, struct requests *requests, bool *trouble) {
+    for (size_t i = 0; i < requests->count; i++) {
+        struct request *r = &requests->at[i];
+        if (r->state == REQUEST_SENT) {
+            const struct node *node = &cluster->nodes[r->node];
+            cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
+            again(cluster, r);
+            *trouble = true;
+        } else if (r->state == REQUEST_DONE && r->reply->type == REDIS_REPLY_ERROR &&
+                   (starts(r->reply, "MOVED ") || starts(r->reply, "ASK "))) {
+            redirect(cluster, r, trouble);
+        } else if (r->state == REQUEST_DONE && r->reply->type == REDIS_REPLY_ERROR &&
+                   passes(r->reply)) {
+            cluster_fail(cluster, "%s", r->reply->str);
+            again(cluster, r);
+            *trouble = true;
+        }
+    }
+}
+
+/* Was this write answered in this round? */
+static bool is_new_write(const struct request *r, bool was_done) {
+    return !was_done && r->state == REQUEST_DONE && r->writes;
+}
+
+/* Asks all nodes that took writes how many replicas have them. */
+static bool ask_replicas(tamis_cluster *cluster) {
+    char wanted[16], limit[16];
+    const char *const words[] = {"WAIT", wanted, limit};
+    snprintf(wanted, sizeof wanted, "%u", (unsigned)cluster->options.replicas);
+    snprintf(limit, sizeof limit, "%u", (unsigned)cluster->options.timeout_ms / 2 + 1);
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        struct node *node = &cluster->nodes[n];
+        memset(&node->wait, 0, sizeof node->wait);
+        if (!node->wrote || node->link.context == NULL) continue;
+        if (!link_push_words(&node->link, words, 3, &node->wait)) {
+            return cluster_fail(cluster, "out of memory");
+        }
+    }
+    return exchange(cluster);
+}
+
+/* Has the node answered that enough of them do? */
+static bool has_replicas(tamis_cluster *cluster, struct node *node) {
+    redisReply *reply = node->wait.reply;
+    if (reply == NULL) {
+        return cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
+    }
+    const bool enough = reply->type == REDIS_REPLY_INTEGER &&
+                        reply->integer >= (long long)cluster->options.replicas;
+    freeReplyObject(reply);
+    if (enough) return true;
+    return cluster_fail(cluster, "%s:%d: fewer than %u replicas have what was written", node->host,
+                        node->port, (unsigned)cluster->options.replicas);
+}
+
+/* Where a node's writes have not reached enough replicas, or the node is gone, they are to be
+ * done again. */
+static bool confirm(tamis_cluster *cluster, struct requests *requests, const bool *was_done,
+                    bool *trouble) {
+    for (size_t n = 0; n < cluster->node_count; n++) cluster->nodes[n].wrote = false;
+    for (size_t i = 0; i < requests->count; i++) {
+        const struct request *r = &requests->at[i];
+        if (is_new_write(r, was_done[i])) cluster->nodes[r->node].wrote = true;
+    }
+    if (!ask_replicas(cluster)) return false;
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        struct node *node = &cluster->nodes[n];
+        if (node->wrote && has_replicas(cluster, node)) node->wrote = false;
+    }
+    for (size_t i = 0; i < requests->count; i++) {
+        struct request *r = &requests->at[i];
+        if (is_new_write(r, was_done[i]) && cluster->nodes[r->node].wrote) {
+            again(cluster, r);
+            *trouble = true;
+        }
+    }
+    return true;
+}
+
+static void pause_ms(uint32_t ms) {
+    const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&time, NULL);
+}
+
+static size_t count_done(const struct requests *requests) {
+    size_t done = 0;
+    for (size_t i = 0; i < requests->count; i++) done += requests->at[i].state == REQUEST_DONE;
+    return done;
+}
+
+static bool run_round(tamis_cluster *cluster, struct requests *requests, bool *was_done,
+                      bool *trouble) {
+    for (size_t i = 0; i < requests->count; i++) {
+        was_done[i] = requests->at[i].state == REQUEST_DONE;
+    }
+    if (!assign(cluster, requests, trouble) || !exchange(cluster)) return false;
+    judge(cluster, requests, trouble);
+    return cluster->options.replicas == 0 || confirm(cluster, requests, was_done, trouble);
+}
+
+bool cluster_run(tamis_cluster *cluster, struct requests *requests) {
+    if (requests->commands.failed) return cluster_fail(cluster, "out of memory");
+    if (requests->count == 0) return true;
+    bool *was_done = (bool *)malloc(requests->count * sizeof *was_done);
+    if (was_done == NULL) return cluster_fail(cluster, "out of memory");
+    uint64_t progress = monotonic_ms();
+    uint32_t pause = PAUSE_MIN_MS;
+    size_t done = 0;
+    bool good = true;
+    while (good && done < requests->count) {
+        bool trouble = false;
+        good = run_round(cluster, requests, was_done, &trouble);
+        const size_t now_done = count_done(requests);
+        if (now_done > done) {
+            progress = monotonic_ms();
+            pause = PAUSE_MIN_MS;
+        }
+        done = now_done;
+        if (!good || !trouble) continue;
+        good = monotonic_ms() - progress < cluster->options.patience_ms;
+        if (!good) continue;
+        pause_ms(pause);
+        pause = pause < PAUSE_MAX_MS / 2 ? 2 * pause : PAUSE_MAX_MS;
+        refresh(cluster); /* if nobody answers now, somebody may in the next round */
+    }
+    free(was_done);
+    return good;
+}
+
+/* ---- making and dropping */
+
+static char *copy_text(const char *text) {
+    const size_t size = strlen(text) + 1;
+    char *copy = (char *)malloc(size);
+    if (copy != NULL) memcpy(copy, text, size);
+    return copy;
+}
+
+tamis_cluster *tamis_cluster_new(const tamis_cluster_options *options) {
+    tamis_cluster *c = (tamis_cluster *)calloc(1, sizeof *c);
+    if (c == NULL) return NULL;
+    c->options = *options;
+    if (c->options.timeout_ms == 0) c->options.timeout_ms = DEFAULT_TIMEOUT_MS;
+    if (c->options.patience_ms == 0) c->options.patience_ms = DEFAULT_PATIENCE_MS;
+    c->servers = copy_text(options->servers != NULL ? options->servers : DEFAULT_SERVER);
+    c->user = options->user != NULL ? copy_text(options->user) : NULL;
+    c->password = options->password != NULL ? copy_text(options->password) : NULL;
+    c->options.user = c->user;
+    c->options.password = c->password;
+    c->options.servers = c->servers;
+    if (c->servers == NULL || (options->user != NULL && c->user == NULL) ||
+        (options->password != NULL && c->password == NULL)) {
+        tamis_cluster_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void tamis_cluster_free(tamis_cluster *cluster) {
+    if (cluster == NULL) return;
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        struct link *link = &cluster->nodes[n].link;
+        link_close(link);
+        bytes_free(&link->out);
+        free((void *)link->waiting);
+    }
+    free(cluster->nodes);
+    free(cluster->servers);
+    free(cluster->user);
+    free(cluster->password);
+    free(cluster);
+}
+
+bool tamis_cluster_connect(tamis_cluster *cluster) {
+    if (cluster == NULL) return false;
+    if (cluster->node_count == 0 && !add_servers(cluster)) return false;
+    return refresh(cluster);
+}

@@ -1,0 +1,542 @@
+/* shards.c - a filter's calls as commands to its shards: see tamis_cluster.h for the scheme
+ *
+ * A call sorts its keys by shard (a counting sort, so that answers find their way back), makes
+ * commands of at most ITEMS_MAX keys, runs them all at once and scatters the replies. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cluster.h"
+
+/* Items in a command: enough that the cost of a command does not count, little enough that the
+ * server, which runs one command at a time, is not held up (a few hundred microseconds). */
+#define ITEMS_MAX 1000
+
+#define FORMAT "tamis-shards-1"
+
+/* Room for a name, ":{", a number and "}". */
+#define KEY_BYTES 544
+
+/* ---- the shard of a key */
+
+static void crc32_table(uint32_t table[256]) {
+    for (uint32_t i = 0; i < 256; i++) {
+        uint32_t crc = i;
+        for (int bit = 0; bit < 8; bit++)
+            crc = (crc & 1) != 0 ? (crc >> 1) ^ 0xEDB88320u : crc >> 1;
+        table[i] = crc;
+    }
+}
+
+static uint32_t crc32_of(const uint32_t table[256], const void *key, size_t length) {
+    const unsigned char *at = (const unsigned char *)key;
+    uint32_t crc = 0xFFFFFFFFu;
+    for (size_t i = 0; i < length; i++) crc = table[(crc ^ at[i]) & 0xFF] ^ (crc >> 8);
+    return ~crc;
+}
+
+static uint32_t shard_by(const uint32_t table[256], const void *key, size_t length,
+                         uint32_t shards) {
+    const uint32_t mixed = crc32_of(table, key, length) * 0x9E3779B1u;
+    return (uint32_t)((uint64_t)mixed * shards >> 32);
+}
+
+uint32_t tamis_shard_of(const void *key, size_t length, uint32_t shards) {
+    uint32_t table[256];
+    crc32_table(table);
+    return shard_by(table, key, length, shards);
+}
+
+/* ---- names */
+
+/* With braces of its own, all shards would be in the slot of what is between them. */
+static bool name_is_good(tamis_cluster *cluster, const char *name) {
+    if (name[0] == '\0' || strlen(name) > 480) {
+        return cluster_fail(cluster, "a filter's name must have 1 to 480 bytes");
+    }
+    if (strchr(name, '{') != NULL) {
+        return cluster_fail(cluster, "'%s': a filter's name cannot have a brace", name);
+    }
+    return true;
+}
+
+static const char *shard_key(const tamis_sharded *f, uint32_t shard, char key[KEY_BYTES]) {
+    if (f->plain) return f->name;
+    snprintf(key, KEY_BYTES, "%s:{%" PRIu32 "}", f->name, shard);
+    return key;
+}
+
+/* ---- commands of two and three words, one to each shard */
+
+static void ask_key(struct requests *requests, const char *verb, const char *key, bool writes) {
+    request_start(requests, key, writes, 2);
+    request_text(requests, verb);
+    request_text(requests, key);
+}
+
+static void ask_shards(struct requests *requests, const char *verb, const tamis_sharded *filter,
+                       bool writes) {
+    char key[KEY_BYTES];
+    for (uint32_t i = 0; i < filter->shards; i++) {
+        ask_key(requests, verb, shard_key(filter, i, key), writes);
+    }
+}
+
+static bool shard_failed(const tamis_sharded *filter, const char *key, const redisReply *reply) {
+    return cluster_fail(filter->cluster, "'%s': %s", key,
+                        reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected answer");
+}
+
+static bool is_integer(const redisReply *reply, long long value) {
+    return reply->type == REDIS_REPLY_INTEGER && reply->integer == value;
+}
+
+/* ---- finding */
+
+static const char *field_of(const redisReply *hash, const char *field) {
+    for (size_t i = 0; i + 1 < hash->elements; i += 2) {
+        if (hash->element[i]->type == REDIS_REPLY_STRING &&
+            hash->element[i + 1]->type == REDIS_REPLY_STRING &&
+            strcmp(hash->element[i]->str, field) == 0) {
+            return hash->element[i + 1]->str;
+        }
+    }
+    return NULL;
+}
+
+/* What the hash says; `whole` is false for one that was never completed. */
+static bool read_hash(const redisReply *hash, tamis_sharded *out, bool *whole) {
+    const char *format = field_of(hash, "format"), *shards = field_of(hash, "shards");
+    const char *kind = field_of(hash, "kind"), *capacity = field_of(hash, "capacity");
+    const char *rate = field_of(hash, "rate");
+    *whole = format != NULL && strcmp(format, FORMAT) == 0;
+    if (shards == NULL) return false;
+    const unsigned long count = strtoul(shards, NULL, 10);
+    if (count < 1 || count > TAMIS_SHARDS_MAX) return false;
+    out->shards = (uint32_t)count;
+    out->kind =
+        kind != NULL && strcmp(kind, "cuckoo") == 0 ? TAMIS_SHARDED_CUCKOO : TAMIS_SHARDED_BLOOM;
+    out->capacity = capacity != NULL ? strtoull(capacity, NULL, 10) : 0;
+    out->rate = rate != NULL ? strtod(rate, NULL) : 0;
+    return true;
+}
+
+enum found { FOUND_NOTHING, FOUND_FILTER, FOUND_UNFINISHED, FOUND_ERROR };
+
+static enum found judge_hash(tamis_sharded *out, const redisReply *hash) {
+    bool whole = false;
+    if (hash->type != REDIS_REPLY_ARRAY) return FOUND_NOTHING;
+    if (!read_hash(hash, out, &whole)) {
+        cluster_fail(out->cluster, "'%s' is a hash, but not that of a filter", out->name);
+        return FOUND_ERROR;
+    }
+    return whole ? FOUND_FILTER : FOUND_UNFINISHED;
+}
+
+/* What is at NAME: nothing, a filter of its own, or the hash of a sharded one. */
+static enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharded *out) {
+    struct requests requests = {0};
+    memset(out, 0, sizeof *out);
+    out->cluster = cluster;
+    if (strlen(name) >= sizeof out->name) {
+        cluster_fail(cluster, "the name is too long");
+        return FOUND_ERROR;
+    }
+    memcpy(out->name, name, strlen(name) + 1);
+    ask_key(&requests, "TYPE", name, false);
+    ask_key(&requests, "HGETALL", name, false);
+    enum found found = FOUND_ERROR;
+    if (cluster_run(cluster, &requests)) {
+        const redisReply *type = requests.at[0].reply, *hash = requests.at[1].reply;
+        const char *word = type->type == REDIS_REPLY_STATUS ? type->str : "";
+        const bool bloom = strcmp(word, "MBbloom--") == 0, cuckoo = strcmp(word, "MBbloomCF") == 0;
+        if (bloom || cuckoo) {
+            out->plain = true;
+            out->shards = 1;
+            out->kind = bloom ? TAMIS_SHARDED_BLOOM : TAMIS_SHARDED_CUCKOO;
+            found = FOUND_FILTER;
+        } else if (strcmp(word, "hash") == 0) {
+            found = judge_hash(out, hash);
+        } else if (strcmp(word, "none") == 0) {
+            found = FOUND_NOTHING;
+        } else if (type->type == REDIS_REPLY_ERROR) {
+            cluster_fail(cluster, "'%s': %s", name, type->str);
+        } else {
+            cluster_fail(cluster, "'%s' is a %s, not a filter", name, word);
+        }
+    }
+    requests_free(&requests);
+    return found;
+}
+
+static bool missing(const tamis_sharded *filter, const char *key) {
+    return cluster_fail(filter->cluster,
+                        filter->plain ? "'%s' is gone"
+                                      : "the shard '%s' is gone: drop the filter and load it again",
+                        key);
+}
+
+/* All shards are there. */
+static bool check_shards(tamis_sharded *filter) {
+    struct requests requests = {0};
+    char key[KEY_BYTES];
+    ask_shards(&requests, "EXISTS", filter, false);
+    bool good = cluster_run(filter->cluster, &requests);
+    for (uint32_t i = 0; good && i < filter->shards; i++) {
+        if (!is_integer(requests.at[i].reply, 1)) good = missing(filter, shard_key(filter, i, key));
+    }
+    requests_free(&requests);
+    return good;
+}
+
+bool tamis_sharded_find(tamis_cluster *cluster, const char *name, tamis_sharded *out) {
+    switch (look_up(cluster, name, out)) {
+        case FOUND_FILTER:
+            return out->plain || check_shards(out);
+        case FOUND_UNFINISHED:
+            return cluster_fail(cluster, "'%s' was never completed: drop it and reserve it again",
+                                name);
+        case FOUND_NOTHING:
+            return cluster_fail(cluster, "there is no filter '%s': reserve it first", name);
+        default:
+            return false;
+    }
+}
+
+/* ---- reserving
+ *
+ *     1. HSETNX name owner TOKEN       only one can; a repeated one is known by its token
+ *     2. no NAME:{i} is in the way
+ *     3. BF.RESERVE each               "item exists" is our own, sent twice
+ *     4. HSET name format ...          now it is whole */
+
+static void set_field(struct requests *requests, const char *verb, const char *name,
+                      const char *field, const char *value) {
+    request_start(requests, name, true, 4);
+    request_text(requests, verb);
+    request_text(requests, name);
+    request_text(requests, field);
+    request_text(requests, value);
+}
+
+static bool claim(tamis_sharded *f) {
+    struct requests requests = {0};
+    struct timespec now;
+    char token[64], shards[16];
+    timespec_get(&now, TIME_UTC);
+    snprintf(token, sizeof token, "%llx%08lx-%p", (unsigned long long)now.tv_sec,
+             (unsigned long)now.tv_nsec, (void *)f->cluster);
+    snprintf(shards, sizeof shards, "%" PRIu32, f->shards);
+    set_field(&requests, "HSETNX", f->name, "owner", token);
+    set_field(&requests, "HSETNX", f->name, "shards", shards);
+    request_start(&requests, f->name, false, 3);
+    request_text(&requests, "HGET");
+    request_text(&requests, f->name);
+    request_text(&requests, "owner");
+    bool good = cluster_run(f->cluster, &requests);
+    if (good) {
+        const redisReply *owner = requests.at[2].reply;
+        if (owner->type != REDIS_REPLY_STRING || strcmp(owner->str, token) != 0) {
+            good = cluster_fail(f->cluster, "'%s' exists already", f->name);
+        }
+    }
+    requests_free(&requests);
+    return good;
+}
+
+static bool nothing_in_the_way(tamis_sharded *f) {
+    struct requests requests = {0};
+    char key[KEY_BYTES];
+    ask_shards(&requests, "EXISTS", f, false);
+    bool good = cluster_run(f->cluster, &requests);
+    for (uint32_t i = 0; good && i < f->shards; i++) {
+        if (!is_integer(requests.at[i].reply, 0)) {
+            good = cluster_fail(f->cluster, "the key '%s' is in the way: delete it first",
+                                shard_key(f, i, key));
+        }
+    }
+    requests_free(&requests);
+    return good;
+}
+
+/* A shard's part of the keys varies like a binomial: five times its deviation on top, so that
+ * hardly ever one has to grow. */
+static uint64_t shard_capacity(uint64_t capacity, uint32_t shards) {
+    const double mean = (double)capacity / shards;
+    const double room = shards > 1 ? mean + 5 * sqrt(mean) : mean;
+    return room < 1 ? 1 : (uint64_t)ceil(room);
+}
+
+static void reserve_shard(struct requests *requests, const tamis_sharded *f, const char *key) {
+    char rate[40], capacity[32];
+    snprintf(rate, sizeof rate, "%.17g", f->rate);
+    snprintf(capacity, sizeof capacity, "%" PRIu64, shard_capacity(f->capacity, f->shards));
+    const bool bloom = f->kind == TAMIS_SHARDED_BLOOM;
+    request_start(requests, key, true, bloom ? 4 : 3);
+    request_text(requests, bloom ? "BF.RESERVE" : "CF.RESERVE");
+    request_text(requests, key);
+    if (bloom) request_text(requests, rate);
+    request_text(requests, capacity);
+}
+
+static bool make_shards(tamis_sharded *f) {
+    struct requests requests = {0};
+    char key[KEY_BYTES];
+    for (uint32_t i = 0; i < f->shards; i++) {
+        reserve_shard(&requests, f, shard_key(f, i, key));
+    }
+    bool good = cluster_run(f->cluster, &requests);
+    for (uint32_t i = 0; good && i < f->shards; i++) {
+        const redisReply *reply = requests.at[i].reply;
+        const bool ours = reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "item exists");
+        if (reply->type != REDIS_REPLY_STATUS && !ours) {
+            good = shard_failed(f, shard_key(f, i, key), reply);
+        }
+    }
+    requests_free(&requests);
+    return good;
+}
+
+/* In one command: who reads the hash sees all of it or an unfinished one. */
+static bool complete(tamis_sharded *f) {
+    struct requests requests = {0};
+    char capacity[32], rate[40];
+    snprintf(capacity, sizeof capacity, "%" PRIu64, f->capacity);
+    snprintf(rate, sizeof rate, "%.17g", f->rate);
+    const char *const words[] = {"HSET",     f->name,
+                                 "format",   FORMAT,
+                                 "kind",     f->kind == TAMIS_SHARDED_BLOOM ? "bloom" : "cuckoo",
+                                 "capacity", capacity,
+                                 "rate",     rate};
+    const size_t count = sizeof words / sizeof words[0];
+    request_start(&requests, f->name, true, count);
+    for (size_t i = 0; i < count; i++) request_text(&requests, words[i]);
+    bool good = cluster_run(f->cluster, &requests);
+    if (good && requests.at[0].reply->type == REDIS_REPLY_ERROR) {
+        good = shard_failed(f, f->name, requests.at[0].reply);
+    }
+    requests_free(&requests);
+    return good;
+}
+
+/* After a failure: the error that made it fail is the one to tell. */
+static void undo(tamis_sharded *f, bool shards_too) {
+    struct requests requests = {0};
+    char error[sizeof f->cluster->error];
+    memcpy(error, f->cluster->error, sizeof error);
+    if (shards_too) ask_shards(&requests, "UNLINK", f, true);
+    ask_key(&requests, "UNLINK", f->name, true);
+    (void)cluster_run(f->cluster, &requests);
+    requests_free(&requests);
+    memcpy(f->cluster->error, error, sizeof error);
+}
+
+bool tamis_sharded_reserve(tamis_cluster *cluster, const char *name, const tamis_sharded *want) {
+    tamis_sharded f = *want;
+    if (!name_is_good(cluster, name)) return false;
+    if (want->shards < 1 || want->shards > TAMIS_SHARDS_MAX) {
+        return cluster_fail(cluster, "a filter has 1 to %d shards", TAMIS_SHARDS_MAX);
+    }
+    f.cluster = cluster;
+    f.plain = false;
+    snprintf(f.name, sizeof f.name, "%s", name);
+    if (!claim(&f)) return false;
+    if (!nothing_in_the_way(&f)) {
+        undo(&f, false);
+        return false;
+    }
+    if (!make_shards(&f) || !complete(&f)) {
+        undo(&f, true);
+        return false;
+    }
+    return true;
+}
+
+bool tamis_sharded_drop(tamis_cluster *cluster, const char *name, bool *existed) {
+    tamis_sharded f;
+    const enum found found = look_up(cluster, name, &f);
+    *existed = found == FOUND_FILTER || found == FOUND_UNFINISHED;
+    if (found == FOUND_ERROR) return false;
+    if (!*existed) return true;
+    /* The hash goes last: what is interrupted can be begun again. */
+    struct requests requests = {0};
+    bool good = true;
+    if (!f.plain) {
+        ask_shards(&requests, "UNLINK", &f, true);
+        good = cluster_run(cluster, &requests);
+        requests_clear(&requests);
+    }
+    ask_key(&requests, "UNLINK", name, true);
+    good = good && cluster_run(cluster, &requests);
+    requests_free(&requests);
+    return good;
+}
+
+/* ---- keys by shard */
+
+struct sorted {
+    size_t *order; /* indices of the keys, those of shard 0 first */
+    size_t *start; /* where each shard begins; shards + 1 */
+};
+
+static bool sort_keys(const tamis_sharded *f, const void *const *keys, const size_t *lengths,
+                      size_t count, struct sorted *sorted) {
+    uint32_t table[256];
+    uint32_t *shard = (uint32_t *)malloc((count + 1) * sizeof *shard);
+    sorted->order = (size_t *)malloc((count + 1) * sizeof(size_t));
+    sorted->start = (size_t *)calloc((size_t)f->shards + 2, sizeof(size_t));
+    if (shard == NULL || sorted->order == NULL || sorted->start == NULL) {
+        free(shard);
+        return cluster_fail(f->cluster, "out of memory");
+    }
+    crc32_table(table);
+    /* start[s + 2] counts shard s; then start[s + 1] is where its next key goes, and at last
+     * start[s] where it began. */
+    for (size_t i = 0; i < count; i++) {
+        shard[i] = f->shards > 1 ? shard_by(table, keys[i], lengths[i], f->shards) : 0;
+        if (shard[i] + 2 <= f->shards) sorted->start[shard[i] + 2]++;
+    }
+    for (uint32_t s = 2; s <= f->shards; s++) sorted->start[s] += sorted->start[s - 1];
+    for (size_t i = 0; i < count; i++) sorted->order[sorted->start[shard[i] + 1]++] = i;
+    free(shard);
+    return true;
+}
+
+static void sorted_free(struct sorted *sorted) {
+    free(sorted->order);
+    free(sorted->start);
+}
+
+/* A command about some keys of a shard: VERB KEY [NOCREATE ITEMS] item... */
+static void ask_items(struct requests *requests, const tamis_sharded *f, const char *key,
+                      const void *const *keys, const size_t *lengths, const size_t *order,
+                      size_t count, bool add) {
+    const bool bloom = f->kind == TAMIS_SHARDED_BLOOM;
+    request_start(requests, key, add, 2 + (add ? 2u : 0u) + count);
+    if (add) {
+        request_text(requests, bloom ? "BF.INSERT" : "CF.INSERTNX");
+    } else {
+        request_text(requests, bloom ? "BF.MEXISTS" : "CF.MEXISTS");
+    }
+    request_text(requests, key);
+    if (add) {
+        request_text(requests, "NOCREATE");
+        request_text(requests, "ITEMS");
+    }
+    for (size_t i = 0; i < count; i++) request_word(requests, keys[order[i]], lengths[order[i]]);
+}
+
+/* The answers of one command back to their keys. */
+static bool scatter(const tamis_sharded *f, const char *key, const redisReply *reply,
+                    const size_t *order, size_t count, bool *answers) {
+    if (reply->type != REDIS_REPLY_ARRAY) {
+        if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "not found")) {
+            return missing(f, key);
+        }
+        return shard_failed(f, key, reply);
+    }
+    for (size_t i = 0; i < reply->elements; i++) {
+        const redisReply *one = reply->element[i];
+        if (one->type != REDIS_REPLY_INTEGER) return shard_failed(f, key, one);
+        if (one->integer < 0) return cluster_fail(f->cluster, "'%s': the filter is full", key);
+        if (i < count && answers != NULL) answers[order[i]] = one->integer == 1;
+    }
+    if (reply->elements != count) {
+        return cluster_fail(f->cluster, "'%s': %zu answers to %zu keys", key, reply->elements,
+                            count);
+    }
+    return true;
+}
+
+/* Both calls: sort, ask, scatter.  A question goes with an EXISTS, since a shard that is not
+ * there would deny everything. */
+static bool run_items(tamis_sharded *f, const void *const *keys, const size_t *lengths,
+                      size_t count, bool add, bool *answers) {
+    struct requests requests = {0};
+    struct sorted sorted = {NULL, NULL};
+    char key[KEY_BYTES];
+    bool good = sort_keys(f, keys, lengths, count, &sorted);
+    for (uint32_t s = 0; good && s < f->shards; s++) {
+        const char *name = shard_key(f, s, key);
+        for (size_t i = sorted.start[s]; i < sorted.start[s + 1]; i += ITEMS_MAX) {
+            const size_t left = sorted.start[s + 1] - i;
+            ask_items(&requests, f, name, keys, lengths, sorted.order + i,
+                      left < ITEMS_MAX ? left : ITEMS_MAX, add);
+            if (!add) ask_key(&requests, "EXISTS", name, false);
+        }
+    }
+    good = good && cluster_run(f->cluster, &requests);
+    size_t at = 0;
+    for (uint32_t s = 0; good && s < f->shards; s++) {
+        const char *name = shard_key(f, s, key);
+        for (size_t i = sorted.start[s]; good && i < sorted.start[s + 1]; i += ITEMS_MAX) {
+            const size_t left = sorted.start[s + 1] - i;
+            good = scatter(f, name, requests.at[at++].reply, sorted.order + i,
+                           left < ITEMS_MAX ? left : ITEMS_MAX, answers);
+            if (good && !add && !is_integer(requests.at[at++].reply, 1)) good = missing(f, name);
+        }
+    }
+    sorted_free(&sorted);
+    requests_free(&requests);
+    return good;
+}
+
+bool tamis_sharded_add(tamis_sharded *filter, const void *const *keys, const size_t *lengths,
+                       size_t count, bool *fresh) {
+    return run_items(filter, keys, lengths, count, true, fresh);
+}
+
+bool tamis_sharded_contains(tamis_sharded *filter, const void *const *keys, const size_t *lengths,
+                            size_t count, bool *maybe) {
+    return run_items(filter, keys, lengths, count, false, maybe);
+}
+
+/* ---- facts */
+
+static uint64_t info_field(const redisReply *info, const char *field) {
+    for (size_t i = 0; i + 1 < info->elements; i += 2) {
+        const redisReply *name = info->element[i], *value = info->element[i + 1];
+        if (name->str != NULL && strcmp(name->str, field) == 0 &&
+            value->type == REDIS_REPLY_INTEGER && value->integer >= 0) {
+            return (uint64_t)value->integer;
+        }
+    }
+    return 0;
+}
+
+static void add_facts(const tamis_sharded *f, const redisReply *info, tamis_sharded_facts *facts) {
+    const uint64_t items = info_field(info, "Number of items inserted");
+    facts->items += items;
+    facts->bytes += info_field(info, "Size");
+    facts->stages += info_field(info, "Number of filters");
+    facts->capacity += f->kind == TAMIS_SHARDED_BLOOM ? info_field(info, "Capacity")
+                                                      : info_field(info, "Number of buckets") *
+                                                            info_field(info, "Bucket size");
+    if (items < facts->fewest) facts->fewest = items;
+    if (items > facts->most) facts->most = items;
+}
+
+bool tamis_sharded_info(tamis_sharded *filter, tamis_sharded_facts *facts) {
+    struct requests requests = {0};
+    char key[KEY_BYTES];
+    memset(facts, 0, sizeof *facts);
+    facts->fewest = UINT64_MAX;
+    ask_shards(&requests, filter->kind == TAMIS_SHARDED_BLOOM ? "BF.INFO" : "CF.INFO", filter,
+               false);
+    bool good = cluster_run(filter->cluster, &requests);
+    for (uint32_t i = 0; good && i < filter->shards; i++) {
+        const char *name = shard_key(filter, i, key);
+        const redisReply *reply = requests.at[i].reply;
+        if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "not found")) {
+            good = missing(filter, name);
+        } else if (reply->type != REDIS_REPLY_ARRAY) {
+            good = shard_failed(filter, name, reply);
+        } else {
+            add_facts(filter, reply, facts);
+        }
+    }
+    requests_free(&requests);
+    return good;
+}
