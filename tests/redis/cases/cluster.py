@@ -1,0 +1,216 @@
+"""A cluster of three primaries and three replicas: moved slots, a killed primary, no key lost.
+
+The command `tamis redis` and redis-py's cluster client load and ask while it happens.
+"""
+import logging
+import os
+import subprocess
+import tempfile
+import threading
+import time
+
+from servers import COMMAND, Cluster, Skip, has_redis_command, tamis, until
+from sizes import some
+
+
+def _need_command():
+    if not COMMAND or not has_redis_command():
+        raise Skip("the command was built without hiredis")
+
+
+def _keys(count, prefix):
+    """A file of keys, one on a line."""
+    file = tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False)
+    with file:
+        file.writelines("%s-%d\n" % (prefix, i) for i in range(count))
+    return file.name
+
+
+def _redis(cluster, verb, *words, **options):
+    return tamis("redis", verb, "-s", ",".join(cluster.addresses()), *words, **options)
+
+
+def _none_lost(cluster, name, path):
+    done = _redis(cluster, "query", "-v", "-c", name, path, check=(0, 1))
+    assert done.stdout == b"0\n", "%s keys are lost" % done.stdout.decode().strip()
+
+
+def _rate(cluster, name, count, limit):
+    others = _keys(count, "certainly-not")
+    try:
+        wrong = int(_redis(cluster, "query", "-c", name, others, check=(0, 1)).stdout)
+        assert wrong <= limit * count, "%d of %d" % (wrong, count)
+    finally:
+        os.unlink(others)
+
+
+def _moving(cluster, stop, moved):
+    """Moves the slots of the shards round and round until told to stop."""
+    targets = cluster.primaries()
+    turn = 0
+    while not stop.is_set():
+        for shard in range(16):
+            slot = _slot(str(shard))
+            target = targets[(turn + shard) % 3]
+            for _ in cluster.move_slot(slot, target):
+                time.sleep(0.01)  # between the steps, so that ASK is met as well
+            moved[0] += 1
+            if stop.is_set():
+                return
+        turn += 1
+
+
+def _slot(tag):
+    crc = 0
+    for byte in tag.encode():
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = crc << 1 ^ 0x1021 if crc & 0x8000 else crc << 1
+        crc &= 0xFFFF
+    return crc % 16384
+
+
+def _while_moving(cluster, work):
+    stop, moved, failure = threading.Event(), [0], []
+
+    def run():
+        try:
+            _moving(cluster, stop, moved)
+        except Exception as error:  # noqa: BLE001: told by the thread that waits
+            failure.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        work()
+    finally:
+        stop.set()
+        thread.join()
+    assert not failure, failure
+    return moved[0]
+
+
+def test_live_reshard():
+    """Slots move while keys are loaded, and again while they are asked for."""
+    _need_command()
+    count = some(200000, 3000000)
+    path = _keys(count, "user")
+    try:
+        with Cluster() as cluster:
+            for name, kind in (("seen", "bloom"), ("members", "cuckoo")):
+                _redis(cluster, "reserve", name, "-n", str(count), "-k", kind)
+            moved = _while_moving(cluster, lambda: [
+                _redis(cluster, "load", "-q", name, path) for name in ("seen", "members")])
+            assert moved > 3, "only %d slots have moved" % moved
+            for name in ("seen", "members"):
+                _none_lost(cluster, name, path)
+
+            def ask():
+                for name in ("seen", "members"):
+                    for _ in range(3):
+                        _none_lost(cluster, name, path)
+
+            assert _while_moving(cluster, ask) > 3
+            _rate(cluster, "seen", 100000, 0.0115)
+    finally:
+        os.unlink(path)
+
+
+def test_killed_primary():
+    """With --replicas 1 a key that was loaded survives the death of its primary."""
+    _need_command()
+    count = some(1500000, 6000000)
+    path = _keys(count, "user")
+    try:
+        with Cluster() as cluster:
+            _redis(cluster, "reserve", "--replicas", "1", "seen", "-n", str(count))
+            words = [COMMAND, "redis", "load", "--replicas", "1", "-s",
+                     ",".join(cluster.addresses()), "seen", path]
+            load = subprocess.Popen(words, stderr=subprocess.PIPE)
+            victim = cluster.owner(_slot("3"))
+            until(lambda: _started(victim) or load.poll() is not None, what="the load")
+            assert load.poll() is None, "the load was over before anything could happen"
+            victim.kill()
+            # Its replica takes over, and is alone: nothing counts as written until the dead one
+            # is back, as a replica now.
+            until(lambda: len(cluster.primaries()) == 3, what="the failover")
+            victim.revive()
+            error = load.communicate(timeout=180)[1]
+            assert load.returncode == 0, error.decode()
+            _none_lost(cluster, "seen", path)
+            assert victim not in cluster.primaries()
+    finally:
+        os.unlink(path)
+
+
+def _started(server):
+    commands = server.client().do("INFO", "commandstats").decode()
+    line = next((l for l in commands.splitlines() if l.startswith("cmdstat_bf.insert:")), "")
+    return line and int(line.split("calls=")[1].split(",")[0]) > 60
+
+
+def test_redis_cli_reshard():
+    """As an administrator would: redis-cli moves a thousand slots with filters in them."""
+    with Cluster() as cluster:
+        c = [s.client() for s in cluster.primaries()]
+        keys = {}
+        for i in range(60):
+            key = "filter-%d" % i
+            owner = next(k for k in c if not str(k.call("BF.ADD", key, "x")).startswith("MOVED"))
+            assert owner.do("BF.MADD", key, *["%d-%d" % (i, n) for n in range(500)])
+            keys[key] = ["%d-%d" % (i, n) for n in range(500)]
+        source = cluster.primaries()[0]
+        name = source.client().do("CLUSTER", "MYID").decode()
+        target = cluster.primaries()[1].client().do("CLUSTER", "MYID").decode()
+        cluster.cli("--cluster", "reshard", cluster.addresses()[0], "--cluster-from", name,
+                    "--cluster-to", target, "--cluster-slots", str(some(300, 3000)),
+                    "--cluster-yes", "--cluster-pipeline", "100")
+        for key, items in keys.items():
+            for client in (s.client() for s in cluster.primaries()):
+                replies = client.call("BF.MEXISTS", key, *items)
+                if not str(replies).startswith("MOVED"):
+                    assert replies == [1] * 500, key
+                    break
+            else:
+                raise AssertionError("nobody has " + key)
+
+
+def test_redis_py_cluster():
+    """A client that nobody here wrote finds its way."""
+    try:
+        from redis.cluster import RedisCluster
+    except ImportError:
+        raise Skip("python3-redis is not here") from None
+    logging.disable(logging.CRITICAL)  # it tells of every redirection
+    with Cluster() as cluster:
+        client = RedisCluster(host="127.0.0.1", port=cluster.servers[0].port)
+        for i in range(40):
+            client.execute_command("BF.MADD", "k%d" % i, *range(100))
+        for shard in range(16):
+            for _ in cluster.move_slot(_slot("k%d" % shard), cluster.primaries()[shard % 3]):
+                assert client.execute_command("BF.EXISTS", "k%d" % shard, 7) == 1
+        for i in range(40):
+            assert client.execute_command("BF.MEXISTS", "k%d" % i, *range(100)) == [1] * 100
+        client.close()
+
+
+def test_shard_that_is_gone():
+    """A lost shard is an error, never an empty one."""
+    _need_command()
+    path = _keys(5000, "user")
+    try:
+        with Cluster() as cluster:
+            _redis(cluster, "reserve", "seen", "-n", "5000")
+            _redis(cluster, "load", "-q", "seen", path)
+            owner = cluster.owner(_slot("5"))
+            owner.client().do("DEL", "seen:{5}")
+            for verb in ("query", "load"):
+                done = _redis(cluster, verb, "seen", path, check=(2,))
+                assert b"seen:{5}" in done.stderr and b"is gone" in done.stderr, done.stderr
+                assert done.stdout == b""
+            _redis(cluster, "drop", "seen")
+            _redis(cluster, "drop", "seen", check=(1,))
+            assert all(s.client().do("DBSIZE") == 0 for s in cluster.primaries())
+    finally:
+        os.unlink(path)
+

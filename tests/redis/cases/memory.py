@@ -1,0 +1,120 @@
+"""Memory and rates, as promised, measured on the server itself.
+
+A million items at 1 %: what the key takes (MEMORY USAGE) and what is wrongly said to be there.
+"""
+from servers import Server
+from sizes import some
+
+COUNT = 1000000
+PROBES = some(200000, 1000000)
+
+
+def _add(c, command, count, prefix="in"):
+    for start in range(0, count, 10000):
+        batch = [command + ["%s-%d" % (prefix, i) for i in range(at, at + 1000)]
+                 for at in range(start, min(count, start + 10000), 1000)]
+        for reply in c.many(batch):
+            assert isinstance(reply, list) and len(reply) == 1000, reply
+
+
+def _rate(c, verb, key="k"):
+    wrong = 0
+    for start in range(0, PROBES, 10000):
+        for reply in c.many([[verb + ".MEXISTS", key] + ["out-%d" % i for i in range(at, at + 1000)]
+                             for at in range(start, start + 10000, 1000)]):
+            wrong += sum(reply)
+    return wrong / PROBES
+
+
+def _none_missing(c, verb, count, key="k"):
+    for start in range(0, count, 10000):
+        for reply in c.many([[verb + ".MEXISTS", key] + ["in-%d" % i for i in range(at, at + 1000)]
+                             for at in range(start, start + 10000, 1000)]):
+            assert all(reply)
+
+
+def _bits(c, key="k", count=COUNT):
+    return 8 * c.do("MEMORY", "USAGE", key, "SAMPLES", "0") / count
+
+
+def _slack(rate):
+    """Five deviations of the measurement."""
+    return rate + 5 * (rate / PROBES) ** 0.5
+
+
+def _told(what, bits, rate):
+    print("         %s: %.2f bits an item, %.3f %% wrong" % (what, bits, 100 * rate))
+
+
+def test_bloom():
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "k", "0.01", str(COUNT))
+        _add(c, ["BF.MADD", "k"], COUNT)
+        bits, rate = _bits(c), _rate(c, "BF")
+        _told("BF", bits, rate)
+        _none_missing(c, "BF", COUNT)
+        assert bits <= 10.3 and rate <= _slack(0.01)
+
+
+def test_bloom_grown():
+    """Reserved for a tenth of what came."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "k", "0.01", str(COUNT // 10))
+        _add(c, ["BF.MADD", "k"], COUNT)
+        bits, rate = _bits(c), _rate(c, "BF")
+        _told("BF from 100,000", bits, rate)
+        _none_missing(c, "BF", COUNT)
+        assert bits <= 15 and rate <= _slack(0.01)
+
+
+def test_cuckoo():
+    with Server() as server:
+        c = server.client()
+        c.do("CF.RESERVE", "k", str(COUNT))
+        _add(c, ["CF.INSERT", "k", "ITEMS"], COUNT)
+        bits, rate = _bits(c), _rate(c, "CF")
+        _told("CF", bits, rate)
+        _none_missing(c, "CF", COUNT)
+        assert bits <= 13 and rate <= _slack(0.01)
+
+
+def test_cuckoo_grown():
+    with Server() as server:
+        c = server.client()
+        c.do("CF.RESERVE", "k", str(COUNT // 10))
+        _add(c, ["CF.INSERT", "k", "ITEMS"], COUNT)
+        bits, rate = _bits(c), _rate(c, "CF")
+        _told("CF from 100,000", bits, rate)
+        _none_missing(c, "CF", COUNT)
+        assert rate <= _slack(0.01)
+
+
+def test_small_rates():
+    """The rate holds where it is small, and for filters made by their first item."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "fine", "0.0001", "100000")
+        _add(c, ["BF.MADD", "fine"], 100000)
+        rate = _rate(c, "BF", "fine")
+        assert rate <= _slack(0.0001), rate
+        _add(c, ["BF.MADD", "default"], 200000)
+        rate = _rate(c, "BF", "default")
+        _told("BF of defaults at 200,000", _bits(c, "default", 200000), rate)
+        assert rate <= _slack(0.01), rate
+
+
+def test_deleted_items_leave():
+    """A cuckoo filter that is filled and emptied again and again does not grow."""
+    with Server() as server:
+        c = server.client()
+        c.do("CF.RESERVE", "k", "10000")
+        for turn in range(some(10, 50)):
+            items = ["%d-%d" % (turn, i) for i in range(8000)]
+            assert c.do("CF.INSERT", "k", "ITEMS", *items) == [1] * 8000
+            assert c.many([["CF.DEL", "k", i] for i in items]) == [1] * 8000
+        info = c.do("CF.INFO", "k")
+        assert info[info.index("Number of filters") + 1] <= 2, info
+        assert info[info.index("Number of items inserted") + 1] == 0, info
+        assert sum(c.do("CF.MEXISTS", "k", *items)) == 0

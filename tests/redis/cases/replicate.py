@@ -1,0 +1,131 @@
+"""A primary and its replicas: the same bytes, whatever was done and however it arrived."""
+import random
+
+from servers import Server, caught_up, follow
+from sizes import some
+
+ITEMS = ["item-%d" % i for i in range(4000)]
+
+
+def _work(c, rounds):
+    """All that can be done to a filter."""
+    for n in range(rounds):
+        b, q = "b%d" % (n % 7), "c%d" % (n % 7)
+        items = random.sample(ITEMS, 40)
+        c.call("BF.RESERVE", "r%d" % (n % 50), "0.01", "50", *random.choice(
+            [[], ["NONSCALING"], ["EXPANSION", "4"]]))
+        c.call("BF.MADD", "r%d" % (n % 50), *items)
+        c.call("BF.ADD", b, items[0])
+        c.call("BF.INSERT", b, "CAPACITY", "100", "ITEMS", *items)
+        c.call("CF.ADD", q, items[1])
+        c.call("CF.ADDNX", q, items[2])
+        c.call("CF.INSERT", q, "CAPACITY", "64", "ITEMS", *items[:10])
+        c.call("CF.INSERTNX", q, "ITEMS", *items)
+        for item in items[:15]:
+            c.call("CF.DEL", q, item)
+        if n % 10 == 9:
+            c.call("CF.COMPACT", q)
+            c.call("COPY", b, "copy", "REPLACE")
+            c.call("RENAME", q, "c%d" % random.randrange(7))
+            c.call("EVAL", "redis.call('BF.ADD', KEYS[1], ARGV[1]) "
+                           "return redis.call('BF.MADD', KEYS[1], ARGV[1], ARGV[2])",
+                   "1", "lua", items[3], items[4])
+            c.many([["MULTI"], ["BF.ADD", "multi", items[5]], ["CF.ADD", "multic", items[5]],
+                    ["EXEC"]])
+
+
+def _same(primary, replica):
+    caught_up(primary)
+    c, r = primary.client(), replica.client()
+    keys = sorted(c.do("KEYS", "*"))
+    assert keys and sorted(r.do("KEYS", "*")) == keys
+    for key in keys:
+        assert r.do("DUMP", key) == c.do("DUMP", key), key
+
+
+def test_stream():
+    """The replica is there from the beginning."""
+    with Server() as primary, Server() as replica:
+        follow(replica, primary)
+        _work(primary.client(), some(200, 3000))
+        _same(primary, replica)
+
+
+def test_full_sync():
+    """It comes later, and gets an RDB first; diskless and by a file."""
+    for diskless in ("yes", "no"):
+        with Server(options=["--repl-diskless-sync", diskless]) as primary, Server() as replica:
+            _work(primary.client(), 100)
+            follow(replica, primary)
+            _work(primary.client(), 100)
+            _same(primary, replica)
+
+
+def test_other_configuration():
+    """A replica with other defaults, and a primary that was told others while it runs."""
+    others = ["bf-initial-size", "7000", "bf-error-rate", "0.2", "cf-max-expansions", "5"]
+    with Server() as primary, Server(module_arguments=others) as replica:
+        follow(replica, primary)
+        c = primary.client()
+        _work(c, 50)
+        for name, value in (("bf-initial-size", "300"), ("bf-error-rate", "0.001"),
+                            ("bf-expansion-factor", "4"), ("cf-initial-size", "200"),
+                            ("cf-bucket-size", "4"), ("cf-max-iterations", "50"),
+                            ("cf-expansion-factor", "2")):
+            c.do("CONFIG", "SET", "bf." + name, value)
+        for n in range(20):
+            c.do("BF.MADD", "made-b%d" % n, *random.sample(ITEMS, 400))
+            c.do("CF.INSERT", "made-c%d" % n, "ITEMS", *random.sample(ITEMS, 400))
+        _same(primary, replica)
+
+
+def test_chain_and_failover():
+    """A replica of a replica; then the middle one becomes the primary and is written to."""
+    with Server() as first, Server() as second, Server() as third:
+        follow(second, first)
+        follow(third, second)
+        _work(first.client(), 60)
+        _same(first, second)
+        second.client().do("REPLICAOF", "NO", "ONE")
+        _work(second.client(), 60)
+        _same(second, third)
+
+
+def test_only_what_was_done():
+    """The stream has nothing for what changed nothing."""
+    with Server() as primary, Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        c.do("BF.MADD", "b", *ITEMS[:100])
+        c.do("CF.INSERTNX", "c", "ITEMS", *ITEMS[:100])
+        caught_up(primary)
+
+        def bytes_for(command):
+            """What 200 of them put into the stream (pings of the primary are a few bytes)."""
+            before = int(primary.info("master_repl_offset"))
+            for _ in range(200):
+                c.do(*command)
+            return int(primary.info("master_repl_offset")) - before
+
+        for command in (["BF.ADD", "b", ITEMS[0]], ["BF.MADD", "b", *ITEMS[:100]],
+                        ["BF.INSERT", "b", "ITEMS", *ITEMS[:50]], ["CF.ADDNX", "c", ITEMS[0]],
+                        ["CF.INSERTNX", "c", "ITEMS", *ITEMS[:100]], ["CF.DEL", "c", "no such"],
+                        ["BF.EXISTS", "b", "x"], ["CF.COUNT", "c", "x"]):
+            assert bytes_for(command) < 1000, command[:3]
+        _same(primary, replica)
+
+
+def test_replica_is_read_only():
+    with Server() as primary, Server() as replica:
+        primary.client().do("BF.ADD", "b", "x")
+        primary.client().do("CF.ADD", "c", "x")
+        follow(replica, primary)
+        r = replica.client()
+        for command in (["BF.ADD", "b", "y"], ["BF.RESERVE", "n", "0.1", "5"],
+                        ["BF.MADD", "b", "y"], ["BF.INSERT", "b", "ITEMS", "y"],
+                        ["CF.ADD", "c", "y"], ["CF.DEL", "c", "x"], ["CF.COMPACT", "c"],
+                        ["CF.INSERT", "c", "ITEMS", "y"], ["BF.LOADCHUNK", "n", "1", "x"],
+                        ["CF.LOADCHUNK", "n", "1", "x"]):
+            assert str(r.call(*command)).startswith("READONLY"), command
+        assert r.do("BF.EXISTS", "b", "x") == 1
+        assert r.do("CF.EXISTS", "c", "x") == 1

@@ -1,0 +1,204 @@
+"""tamis redis on one server: the verbs, their output and exit codes, and the scheme itself."""
+import json
+import random
+import subprocess
+import time
+import zlib
+
+from servers import COMMAND, Server, Skip, has_redis_command, tamis
+
+
+class On:
+    """A server and the command that talks to it."""
+
+    def __init__(self, **options):
+        if not COMMAND or not has_redis_command():
+            raise Skip("the command was built without hiredis")
+        self.server = Server(**options)
+
+    def __enter__(self):
+        self.server.__enter__()
+        return self
+
+    def __exit__(self, *what):
+        return self.server.__exit__(*what)
+
+    def __call__(self, verb, *words, **options):
+        return tamis("redis", verb, *words, "-s", "127.0.0.1:%d" % self.server.port, **options)
+
+
+def _lines(*items):
+    return b"".join(i.encode() + b"\n" for i in items)
+
+
+def shard_of(item, shards):
+    """The scheme in one line, as the header has it."""
+    return (zlib.crc32(item) * 0x9E3779B1 % 2**32) * shards >> 32
+
+
+def test_load_and_query():
+    with On() as redis:
+        redis("reserve", "seen", "-n", "1000")
+        done = redis("load", "seen", data=_lines("a", "b", "c", "a"))
+        assert b"loaded 4 keys, 3 of them new" in done.stderr, done.stderr
+        assert redis("query", "seen", data=_lines("a", "x", "c", "y")).stdout == b"a\nc\n"
+        assert redis("query", "-v", "seen", data=_lines("a", "x", "c", "y")).stdout == b"x\ny\n"
+        assert redis("query", "-c", "seen", data=_lines("a", "x", "c")).stdout == b"2\n"
+        assert redis("query", "-n", "seen", data=_lines("x", "b", "c")).stdout == b"2:b\n3:c\n"
+        assert redis("query", "-q", "seen", data=_lines("x", "b")).stdout == b""
+        redis("query", "seen", data=_lines("x", "y"), check=(1,))
+        redis("query", "-q", "seen", data=b"", check=(1,))
+        assert redis("query", "seen", data=b"x\na").stdout == b"a"
+        assert redis("query", "seen", data=b"a\nb").stdout == b"a\nb"
+
+
+def test_keys():
+    with On() as redis:
+        redis("reserve", "-q", "seen", "-n", "1000")
+        redis("load", "-q", "-t", ",", "-F", "2", "seen", data=b"1,alpha\n2,beta\n")
+        assert redis("query", "seen", data=_lines("alpha", "1")).stdout == b"alpha\n"
+        redis("load", "-q", "--hex", "seen", data=b"00ff\n")
+        assert redis("query", "-0", "seen", data=b"\x00alpha\x00").stdout == b"alpha\x00"
+        assert redis("query", "--hex", "seen", data=b"00FF\n").stdout == b"00FF\n"
+        redis("load", "-q", "--fold-case", "--strip-cr", "seen", data=b"MiXed\r\n")
+        assert redis("query", "seen", data=_lines("mixed", "MiXed")).stdout == b"mixed\n"
+        redis("load", "-q", "seen", data=b"\n")  # the empty record is a key
+        assert redis("query", "seen", data=b"\n").stdout == b"\n"
+        done = redis("query", "--hex", "seen", data=b"00ff\nxyz!\n", check=(2,))
+        assert done.stdout == b"00ff\n" and b"line 2" in done.stderr
+        for words in (["--prehashed"], ["--key-file", "/dev/null"]):
+            redis("load", *words, "seen", data=b"", check=(2,))
+
+
+def test_scheme():
+    """Each item is in the shard that the formula tells, and there alone."""
+    with On() as redis:
+        c = redis.server.client()
+        items = ["item-%d" % i for i in range(3000)] + ["", "{x}", "\u00e9"]
+        for name, kind, shards in (("b", "bloom", 7), ("c", "cuckoo", 16)):
+            redis("reserve", name, "-n", "3000", "-k", kind, "--shards", str(shards))
+            redis("load", "-q", name, data=_lines(*items))
+            verb = "BF" if kind == "bloom" else "CF"
+            for i in range(shards):
+                own = [x for x in items if shard_of(x.encode(), shards) == i]
+                key = "%s:{%d}" % (name, i)
+                assert own and all(c.do(verb + ".MEXISTS", key, *own)), key
+                info = c.do(verb + ".INFO", key)
+                count = info[info.index("Number of items inserted") + 1]
+                assert 0.97 * len(own) <= count <= len(own), (key, count, len(own))
+            fields = c.do("HGETALL", name)
+            stored = dict(zip(fields[::2], fields[1::2]))
+            assert stored[b"format"] == b"tamis-shards-1"
+            assert stored[b"shards"] == str(shards).encode()
+            assert stored[b"kind"] == kind.encode()
+
+
+def test_balance():
+    """No shard has much more than its part, for keys of all sorts."""
+    random.seed(5)
+    families = {"numbers": [b"%d" % i for i in range(50000)],
+                "padded": [b"user:%08d" % i for i in range(50000)],
+                "urls": [b"https://example.org/a/%d?x=%d" % (i // 100, i) for i in range(50000)],
+                "binary": [i.to_bytes(8, "little") for i in range(50000)],
+                "binary, big-endian": [(i << 20).to_bytes(8, "big") for i in range(50000)],
+                "random": [random.randbytes(12) for _ in range(50000)]}
+    for shards in (3, 16, 64):
+        for what, items in families.items():
+            counts = [0] * shards
+            for item in items:
+                counts[shard_of(item, shards)] += 1
+            mean = len(items) / shards
+            assert max(counts) < mean + 5 * mean**0.5, (what, shards, max(counts), mean)
+
+
+def test_many():
+    """More than a window of keys, in one file, in order."""
+    with On() as redis:
+        redis("reserve", "-q", "seen", "-n", "200000", "-p", "0.1%")
+        inside = ["k%d" % i for i in range(100000)]
+        redis("load", "-q", "seen", data=_lines(*inside))
+        mixed = [x for i in range(100000) for x in ("k%d" % i, "no%d" % i)]
+        out = redis("query", "seen", data=_lines(*mixed)).stdout.decode().split()
+        assert [x for x in out if x[0] == "k"] == inside
+        wrong = [x for x in out if x[0] == "n"]
+        assert len(wrong) < 200, len(wrong)
+        told = json.loads(redis("info", "--json", "seen").stdout)
+        assert told["shards"] == 16 and told["nodes"] == 1 and told["kind"] == "bloom"
+        assert 99500 <= told["keys"] <= 100000 and told["reserved"] == 200000
+        assert told["stages"] == 16
+        assert b"16 on 1 node" in redis("info", "seen").stdout
+
+
+def test_plain_filters():
+    """A BF or CF key that anybody has made."""
+    with On() as redis:
+        c = redis.server.client()
+        c.do("BF.RESERVE", "bf", "0.01", "100")
+        c.do("CF.RESERVE", "cf", "100")
+        for key in ("bf", "cf"):
+            redis("load", "-q", key, data=_lines("a", "b"))
+            assert redis("query", key, data=_lines("b", "z")).stdout == b"b\n"
+            assert json.loads(redis("info", "--json", key).stdout)["sharded"] is False
+        redis("drop", "bf")
+        assert c.do("EXISTS", "bf") == 0
+
+
+def test_refusals():
+    with On() as redis:
+        c = redis.server.client()
+        c.do("SET", "string", "x")
+        c.do("HSET", "hash", "a", "b")
+        c.do("SET", "way:{3}", "x")
+        redis("reserve", "-q", "seen", "-n", "100")
+        for words, why in ((["load", "none"], b"there is no filter 'none'"),
+                           (["query", "string"], b"is a string, not a filter"),
+                           (["info", "hash"], b"not that of a filter"),
+                           (["reserve", "seen", "-n", "5"], b"'seen' exists already"),
+                           (["reserve", "way", "-n", "5"], b"'way:{3}' is in the way"),
+                           (["reserve", "a{b}", "-n", "5"], b"cannot have a brace"),
+                           (["reserve", "x"], b"-n N is missing"),
+                           (["reserve", "x", "-n", "5", "-k", "fuse"], b"bloom or cuckoo"),
+                           (["load"], b"which filter")):
+            done = redis(*words, data=b"a\n", check=(2,))
+            assert why in done.stderr, (words, done.stderr)
+        assert c.do("EXISTS", "way", "x", "none") == 0
+        assert c.do("GET", "way:{3}") == b"x"
+
+
+def test_password():
+    with On(options=["--requirepass", "secret"]) as redis:
+        pass_it = {"REDISCLI_AUTH": "secret"}
+        redis("reserve", "seen", "-n", "100", environment=pass_it)
+        redis("load", "-q", "seen", data=b"a\n", environment=pass_it)
+        done = redis("query", "--patience", "1", "seen", data=b"a\n", check=(2,))
+        assert b"NOAUTH" in done.stderr, done.stderr
+        done = redis("query", "seen", data=b"a\n", check=(2,),
+                     environment={"REDISCLI_AUTH": "wrong"})
+        assert b"WRONGPASS" in done.stderr, done.stderr
+
+
+def test_no_server():
+    if not COMMAND or not has_redis_command():
+        raise Skip("the command was built without hiredis")
+    done = tamis("redis", "query", "x", "-s", "127.0.0.1:1", data=b"", check=(2,))
+    assert b"127.0.0.1:1: Connection refused" in done.stderr, done.stderr
+    done = tamis("redis", "query", "x", "-s", "nonsense", data=b"", check=(2,))
+    assert b"'nonsense' is no server" in done.stderr, done.stderr
+
+
+def test_lost_connection():
+    """The server goes away and comes back while a load waits for more input."""
+    with On(options=["--appendonly", "yes"]) as redis:
+        redis("reserve", "-q", "seen", "-n", "1000")
+        port = redis.server.port
+        load = subprocess.Popen([COMMAND, "redis", "load", "seen", "-s", "127.0.0.1:%d" % port],
+                                stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        load.stdin.write(b"before\n")
+        load.stdin.flush()
+        time.sleep(0.3)
+        redis.server.kill()
+        redis.server.revive()
+        load.stdin.write(b"after\n")
+        load.stdin.close()
+        assert load.wait(60) == 0, load.stderr.read()
+        assert redis("query", "seen", data=b"before\nafter\n").stdout == b"before\nafter\n"

@@ -1,0 +1,160 @@
+"""Filters that RedisBloom has made: DUMP payloads, SCANDUMP chunks, an .rdb file.
+
+Each must load, answer every probe as RedisBloom did, miss none of its keys where RedisBloom had
+none missing, and come out again as it went in.
+"""
+import csv
+import os
+import shutil
+import tempfile
+
+from dump import parse
+from servers import VECTORS, Server, Skip, until
+
+
+def _rows():
+    path = os.path.join(VECTORS, "redisbloom", "manifest.tsv")
+    if not os.path.exists(path):
+        raise Skip("no redisbloom/manifest.tsv in TAMIS_VECTORS")
+    with open(path) as file:
+        rows = list(csv.DictReader((l for l in file if not l.startswith("#")), delimiter="\t",
+                                   quoting=csv.QUOTE_NONE))
+    assert rows
+    return rows
+
+
+def _bytes(name):
+    with open(os.path.join(VECTORS, name), "rb") as file:
+        return file.read()
+
+
+def _keys(name):
+    lines = _bytes(name).split(b"\n")
+    if lines and lines[-1] == b"":
+        lines.pop()
+    return [bytes.fromhex(l.decode()) for l in lines] if name.endswith(".hex") else lines
+
+
+def _answers(client, row, key):
+    probes = _keys(row["probes"])
+    found = []
+    for i in range(0, len(probes), 500):
+        found += client.do(row["type"] + ".MEXISTS", key, *probes[i:i + 500])
+    return found
+
+
+def _check(client, row, key):
+    recorded = [int(line) for line in _bytes(row["answers"]).split()]
+    assert _answers(client, row, key) == recorded, "%s: other answers" % row["id"]
+    if "del" in row["mode"] or int(row["n_added"]) < int(row["n_keys"]):
+        return
+    keys = _keys(row["keys"])
+    for i in range(0, len(keys), 500):
+        part = keys[i:i + 500]
+        assert client.do(row["type"] + ".MEXISTS", key, *part) == [1] * len(part), row["id"]
+
+
+def _use(client, row, key):
+    """It takes more, as far as it may."""
+    verb = row["type"]
+    for i in range(20):
+        reply = client.call(verb + ".ADD", key, "new-%d" % i)
+        if reply in (0, 1):
+            assert client.do(verb + ".EXISTS", key, "new-%d" % i) == 1, row["id"]
+
+
+def test_dumps():
+    with Server() as server:
+        c = server.client()
+        for row in _rows():
+            payload = _bytes(row["dump"])
+            c.do("RESTORE", "k", "0", payload)
+            _check(c, row, "k")
+            assert c.do("DUMP", "k") == payload, "%s: other bytes" % row["id"]
+            c.do("DEBUG", "RELOAD")
+            assert c.do("DUMP", "k") == payload, "%s: other bytes after a reload" % row["id"]
+            _use(c, row, "k")
+            c.do("DEL", "k")
+
+
+def _chunks(row):
+    """(iterator, bytes) as SCANDUMP gave them: the header, then pieces of the data."""
+    data, at, found = _bytes(row["data"]), 0, []
+    for piece in row["chunk_iters"].split(","):
+        iterator, length = (int(n) for n in piece.split(":"))
+        if iterator == 1:
+            found.append((1, _bytes(row["header"])))
+        else:
+            found.append((iterator, data[at:at + length]))
+            at += length
+    assert at == len(data), row["id"]
+    return found
+
+
+def test_chunks():
+    with Server() as server:
+        c = server.client()
+        loaded = 0
+        for row in _rows():
+            if not row["chunk_iters"] or not _bytes(row["header"]):
+                continue  # an empty cuckoo filter has no chunks
+            verb, given = row["type"], _chunks(row)
+            for iterator, data in given:
+                c.do(verb + ".LOADCHUNK", "k", str(iterator), data)
+            _check(c, row, "k")
+            at, back = 0, []
+            while True:
+                at, data = c.do(verb + ".SCANDUMP", "k", str(at))
+                if at == 0:
+                    break
+                back.append((at, data))
+            assert b"".join(d for _, d in back) == b"".join(d for _, d in given), row["id"]
+            # The same value as its DUMP.
+            assert parse(c.do("DUMP", "k")) == parse(_bytes(row["dump"])), row["id"]
+            _use(c, row, "k")
+            c.do("DEL", "k")
+            loaded += 1
+        assert loaded > 10, loaded
+
+
+def test_rdb_file():
+    path = os.path.join(VECTORS, "redisbloom", "dump.rdb")
+    if not os.path.exists(path):
+        raise Skip("no dump.rdb in TAMIS_VECTORS")
+    directory = tempfile.mkdtemp(prefix="tamis-redis.")
+    try:
+        shutil.copyfile(path, os.path.join(directory, "dump.rdb"))
+        with Server(directory=directory) as server:
+            c = server.client()
+            keys = sorted(c.do("KEYS", "*"))
+            types = [c.do("TYPE", key) for key in keys]
+            assert {"MBbloom--", "MBbloomCF"} <= set(types), types
+            before = {key: c.do("DUMP", key) for key in keys}
+            c.do("DEBUG", "RELOAD")
+            assert {key: c.do("DUMP", key) for key in keys} == before
+            server.restart(save=True)
+            c = server.client()
+            assert {key: c.do("DUMP", key) for key in keys} == before
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def test_made_as_they_make_them():
+    """A loaded filter that is copied, migrated or put in an AOF is still RedisBloom's."""
+    with Server(options=["--appendonly", "yes", "--aof-use-rdb-preamble", "no"]) as server:
+        c = server.client()
+        before = {}
+        for row in _rows()[::7]:
+            c.do("RESTORE", row["id"], "0", _bytes(row["dump"]))
+            c.do("COPY", row["id"], "copy")
+            assert c.do("DUMP", "copy") == _bytes(row["dump"]), row["id"]
+            c.do("DEL", "copy")
+            before[row["id"]] = parse(_bytes(row["dump"]))
+        c.do("BGREWRITEAOF")
+        until(lambda: server.info("aof_rewrite_in_progress") == "0" and
+              server.info("aof_rewrite_scheduled") == "0", what="the rewrite")
+        server.kill()
+        server.start()
+        c = server.client()
+        for key, value in before.items():
+            assert parse(c.do("DUMP", key)) == value, key

@@ -1,0 +1,97 @@
+"""hostile.py - what attack tests share: a server with neighbours, and how a filter is exercised
+
+A neighbour is a filter, or a string, beside the one that is attacked: whatever happens to that,
+it must stay as it is.
+"""
+import time
+
+from resp import Broken, Error
+from servers import Server
+
+# No command may take longer, whatever is in a payload or a chunk.
+SLOWEST_SECONDS = 5.0
+MEMORY_LIMIT = 256 << 20
+
+
+class Attacked:
+    """with Attacked() as (server, client): ... the neighbours are compared at the end."""
+
+    def __init__(self, **options):
+        self.server = Server(**options)
+
+    def __enter__(self):
+        self.server.__enter__()
+        self.client = self.server.client(timeout=SLOWEST_SECONDS)
+        c = self.client
+        self.items = ["n%d" % i for i in range(200)]
+        c.do("BF.RESERVE", "neighbour-bf", "0.001", "1000")
+        c.do("BF.MADD", "neighbour-bf", *self.items)
+        c.do("CF.RESERVE", "neighbour-cf", "1000")
+        c.do("CF.INSERT", "neighbour-cf", "ITEMS", *self.items)
+        c.do("SET", "neighbour-string", "x" * 5000)
+        self.before = self._state(c)
+        return self.server, self.client
+
+    def _state(self, client):
+        return [client.do("DUMP", "neighbour-bf"), client.do("DUMP", "neighbour-cf"),
+                client.do("GET", "neighbour-string"),
+                client.do("BF.MEXISTS", "neighbour-bf", *self.items),
+                client.do("CF.MEXISTS", "neighbour-cf", *self.items)]
+
+    def __exit__(self, kind, value, trace):
+        if kind is Broken:
+            self.server.process.wait(10) if not self.server.alive() else None
+            print(self.server.log()[-3000:])
+        try:
+            if kind is None:
+                self.server.check()
+                assert self._state(self.server.client()) == self.before, "a neighbour has changed"
+                assert self.server.used_memory() < MEMORY_LIMIT, "memory has blown up"
+        finally:
+            self.server.__exit__(kind, value, trace)
+        return False
+
+
+def questions(key, cuckoo):
+    """Commands that read and write every part of a filter."""
+    if cuckoo:
+        return [["CF.INFO", key], ["CF.DEBUG", key], ["CF.EXISTS", key, "a"],
+                ["CF.COUNT", key, "b"], ["CF.ADD", key, "new"], ["CF.DEL", key, "new"],
+                ["CF.INSERT", key, "ITEMS"] + ["i%d" % i for i in range(40)],
+                ["CF.INSERTNX", key, "ITEMS", "a", "b"], ["CF.COMPACT", key],
+                ["CF.SCANDUMP", key, "0"], ["CF.SCANDUMP", key, "1"], ["CF.SCANDUMP", key, "7"],
+                ["DUMP", key], ["MEMORY", "USAGE", key], ["COPY", key, "copy", "REPLACE"],
+                ["DEBUG", "DIGEST-VALUE", key], ["DEL", key, "copy"]]
+    return [["BF.INFO", key], ["BF.DEBUG", key], ["BF.CARD", key], ["BF.EXISTS", key, "a"],
+            ["BF.MADD", key] + ["i%d" % i for i in range(40)], ["BF.ADD", key, "new"],
+            ["BF.SCANDUMP", key, "0"], ["BF.SCANDUMP", key, "1"], ["BF.SCANDUMP", key, "7"],
+            ["DUMP", key], ["MEMORY", "USAGE", key], ["COPY", key, "copy", "REPLACE"],
+            ["DEBUG", "DIGEST-VALUE", key], ["DEL", key, "copy"]]
+
+
+def exercise(client, key, cuckoo):
+    """Asks a filter that should not be there everything; the server must survive it."""
+    for command in questions(key, cuckoo):
+        start = time.monotonic()
+        client.call(*command)
+        took = time.monotonic() - start
+        assert took < SLOWEST_SECONDS, "%s took %.1f s" % (command[0], took)
+
+
+def refused(client, payload, what, cuckoo):
+    """RESTORE says `Bad data format`, and leaves nothing."""
+    reply = client.call("RESTORE", "target", "0", payload, "REPLACE")
+    if reply == "OK":
+        exercise(client, "target", cuckoo)
+    assert isinstance(reply, Error) and "Bad data format" in reply, "%s: %s" % (what, reply)
+    assert client.do("EXISTS", "target") == 0, what
+
+
+def chunks(client, verb, key):
+    """[iterator, bytes] of a whole SCANDUMP."""
+    found, at = [], 0
+    while True:
+        at, data = client.do(verb + ".SCANDUMP", key, str(at))
+        if at == 0:
+            return found
+        found.append((at, data))

@@ -1,0 +1,363 @@
+"""servers.py - real redis-servers with the module loaded, in directories that go away
+
+    with Server() as server:
+        server.client().do("BF.ADD", "k", "x")
+
+A server listens on a free port of the loopback, saves only when told to, and dies with the test
+whatever happens to that.  Leaving the `with` fails the test if the server crashed, or if a
+sanitizer complained.  Cluster is three primaries and three replicas, as redis-cli makes them.
+"""
+import ctypes
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from resp import Broken, Client, Error
+
+
+class Skip(Exception):
+    """The test cannot run here; says why."""
+
+
+MODULE = os.environ.get("TAMIS_MODULE", "")
+COMMAND = os.environ.get("TAMIS", "")
+VECTORS = os.environ.get("TAMIS_VECTORS") or os.path.join(
+    os.path.dirname(os.path.abspath(__file__)), "..", "vectors")
+PRELOAD = os.environ.get("TAMIS_REDIS_PRELOAD", "")  # the sanitizer's library
+_libc = ctypes.CDLL(None)
+
+
+def need(*programs):
+    for program in programs:
+        if shutil.which(program) is None:
+            raise Skip("%s is not here" % program)
+
+
+def _die_with_parent():
+    _libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def _is_free(port):
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+            return True
+        except OSError:
+            return False
+
+
+def free_port():
+    """A port whose cluster bus port is free as well."""
+    while True:
+        port = random.randrange(20000, 32000)
+        if _is_free(port) and _is_free(port + 10000):
+            return port
+
+
+class Server:
+    def __init__(self, module_arguments=(), options=(), module=None, directory=None):
+        need("redis-server")
+        self.module = MODULE if module is None else module
+        self.module_arguments = list(module_arguments)
+        self.options = list(options)
+        self.own_directory = directory is None
+        self.directory = directory or tempfile.mkdtemp(prefix="tamis-redis.")
+        self.process = None
+        self.clients = []
+        self.control = None  # a connection for questions about the server itself
+        self.port = 0
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            self.stop(check=kind is None)
+        finally:
+            if self.own_directory:
+                shutil.rmtree(self.directory, ignore_errors=True)
+        return False
+
+    # ---- its life
+
+    def start(self, wait=True):
+        """Starts it (again) on a new port, with whatever is in its directory."""
+        for _ in range(20):
+            self.port = free_port()
+            self._spawn()
+            if not wait or self._ready():
+                return self
+            if "Address already in use" not in self.log():
+                break
+        raise AssertionError("redis-server did not start:\n" + self.log()[-2000:])
+
+    def _spawn(self):
+        words = ["redis-server", "--port", str(self.port), "--dir", self.directory,
+                 "--bind", "127.0.0.1", "--save", "", "--logfile", "log",
+                 "--enable-debug-command", "yes", "--enable-module-command", "yes",
+                 "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"]
+        words += self.options
+        if self.module:
+            words += ["--loadmodule", self.module] + self.module_arguments
+        environment = dict(os.environ)
+        if PRELOAD:
+            environment["LD_PRELOAD"] = PRELOAD
+            environment.setdefault("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1:"
+                                   "allocator_may_return_null=1")
+        with open(os.path.join(self.directory, "out"), "ab") as out:
+            self.process = subprocess.Popen(words, stdout=out, stderr=out, env=environment,
+                                            preexec_fn=_die_with_parent)
+
+    def _ready(self, seconds=60):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                return False
+            try:
+                client = Client(self.port)
+                reply = client.call("PING")
+                client.close()
+                if not isinstance(reply, Error) or reply.startswith("NOAUTH"):
+                    return True
+            except (OSError, Broken):
+                pass
+            time.sleep(0.02)
+        return False
+
+    def kill(self):
+        """As a power cut would."""
+        self.process.kill()
+        self.process.wait()
+        self._forget_clients()
+
+    def _forget_clients(self):
+        for client in self.clients:
+            client.close()
+        self.clients = []
+        self.control = None
+
+    def stop(self, check=True, save=False):
+        if self.process is None:
+            return
+        if check:
+            self.check()
+        if self.process.poll() is None:
+            if save:
+                assert self.client().call("SAVE") == "OK"
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self._forget_clients()
+        self.process = None
+
+    def revive(self):
+        """After a kill: back on the same port, with what is in its directory."""
+        self._spawn()
+        if not self._ready():
+            raise AssertionError("redis-server did not start again:\n" + self.log()[-2000:])
+
+    def restart(self, save=False):
+        self.stop(save=save)
+        return self.start()
+
+    # ---- what it says
+
+    def log(self):
+        text = ""
+        for name in ("out", "log"):
+            try:
+                with open(os.path.join(self.directory, name), errors="replace") as file:
+                    text += file.read()
+            except OSError:
+                pass
+        return text
+
+    def alive(self):
+        return self.process is not None and self.process.poll() is None
+
+    def check(self):
+        """The server runs, answers, and no sanitizer has complained."""
+        log = self.log()
+        for word in ("AddressSanitizer", "runtime error:", "REDIS BUG REPORT"):
+            if word in log:
+                raise AssertionError("the server says %s:\n%s" % (word, _around(log, word)))
+        if not self.alive():
+            raise AssertionError("the server has died:\n" + log[-3000:])
+        fresh = Client(self.port)
+        reply = fresh.call("PING")
+        if reply != "PONG" and not reply.startswith("NOAUTH"):
+            raise AssertionError("the server does not answer")
+        fresh.close()
+
+    def client(self, protocol=2, timeout=60.0):
+        client = Client(self.port, protocol, timeout)
+        self.clients.append(client)
+        return client
+
+    def info(self, field):
+        if self.control is None:
+            self.control = self.client()
+        for line in self.control.do("INFO", "everything").decode(errors="replace").splitlines():
+            if line.startswith(field + ":"):
+                return line.split(":", 1)[1]
+        return None
+
+    def used_memory(self):
+        return int(self.info("used_memory"))
+
+    def cpu_seconds(self):
+        """User and system time of the process."""
+        with open("/proc/%d/stat" % self.process.pid) as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _around(text, word):
+    at = text.index(word)
+    return text[max(0, at - 500):at + 3000]
+
+
+def until(condition, seconds=30, what="it"):
+    """Waits for the condition to become true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("%s did not happen within %d seconds" % (what, seconds))
+
+
+def follow(replica, primary):
+    """Makes one server the replica of another and waits until it has everything."""
+    replica.client().do("REPLICAOF", "127.0.0.1", str(primary.port))
+    until(lambda: replica.info("master_link_status") == "up", what="the link")
+    if primary.info("role") == "master":
+        caught_up(primary)
+
+
+def caught_up(primary, replicas=1):
+    """All that the primary has written is on its replicas.  (WAIT asks about the writes of its
+    own connection, so it makes one.)"""
+    client = primary.client()
+    client.do("SET", "caught-up", "1")
+    client.do("DEL", "caught-up")
+    if client.do("WAIT", str(replicas), "20000") < replicas:
+        raise AssertionError("the replica does not keep up")
+
+
+class Cluster:
+    """Three primaries and three replicas."""
+
+    def __init__(self, module=None, options=()):
+        need("redis-server", "redis-cli")
+        self.servers = [Server(module=module, options=[
+            "--cluster-enabled", "yes", "--cluster-node-timeout", "2000",
+            "--cluster-replica-validity-factor", "0", *options]) for _ in range(6)]
+
+    def __enter__(self):
+        try:
+            for server in self.servers:
+                server.start()
+            self._join()
+        except BaseException:
+            self.__exit__(RuntimeError, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind, value, trace):
+        failure = None
+        for server in self.servers:
+            try:
+                server.stop(check=kind is None and server.alive())
+            except AssertionError as error:
+                failure = error
+            shutil.rmtree(server.directory, ignore_errors=True)
+        if failure is not None:
+            raise failure
+        return False
+
+    def addresses(self):
+        return ["127.0.0.1:%d" % server.port for server in self.servers]
+
+    def _join(self):
+        self.cli("--cluster", "create", *self.addresses(), "--cluster-replicas", "1",
+                 "--cluster-yes")
+        until(lambda: all(self._settled(s) for s in self.servers), what="the cluster")
+
+    @staticmethod
+    def _settled(server):
+        lines = server.client().do("CLUSTER", "NODES").decode().splitlines()
+        slaves = sum(" slave " in line or "myself,slave " in line for line in lines)
+        state = server.client().do("CLUSTER", "INFO").decode()
+        link = server.info("master_link_status")
+        return "cluster_state:ok" in state and slaves == 3 and link in (None, "up")
+
+    def cli(self, *words, check=True):
+        done = subprocess.run(["redis-cli", *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        if check and done.returncode != 0:
+            raise AssertionError("redis-cli %s:\n%s" % (" ".join(words[:3]), done.stdout[-2000:]))
+        return done.stdout
+
+    def primaries(self):
+        return [s for s in self.servers if s.alive() and s.info("role") == "master"]
+
+    def owner(self, slot):
+        for start, end, primary, *_ in self.primaries()[0].client().do("CLUSTER", "SLOTS"):
+            if start <= slot <= end:
+                return next(s for s in self.servers if s.port == primary[1])
+        raise AssertionError("nobody has slot %d" % slot)
+
+    def move_slot(self, slot, target):
+        """As redis-cli moves one, with the steps apart so that a test can stand between them."""
+        source = self.owner(slot)
+        if source is target:
+            return
+        name = {s: s.client().do("CLUSTER", "MYID").decode() for s in (source, target)}
+        target.client().do("CLUSTER", "SETSLOT", str(slot), "IMPORTING", name[source])
+        source.client().do("CLUSTER", "SETSLOT", str(slot), "MIGRATING", name[target])
+        yield "open"
+        client = source.client()
+        while True:
+            keys = client.do("CLUSTER", "GETKEYSINSLOT", str(slot), "10")
+            if not keys:
+                break
+            for key in keys:
+                client.do("MIGRATE", "127.0.0.1", str(target.port), key, "0", "60000")
+                yield "moved"
+        for server in [target, source] + [p for p in self.primaries()
+                                          if p not in (source, target)]:
+            server.client().do("CLUSTER", "SETSLOT", str(slot), "NODE", name[target])
+
+
+def tamis(*words, data=None, check=(0,), timeout=300, environment=None):
+    """Runs the command; returns its output."""
+    if not COMMAND:
+        raise Skip("TAMIS is not set: which command?")
+    done = subprocess.run([COMMAND, *words], input=data, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=timeout,
+                          env=dict(os.environ, **(environment or {})))
+    if done.returncode not in check:
+        raise AssertionError("tamis %s: exit code %d\n%s" % (
+            " ".join(words), done.returncode, done.stderr.decode(errors="replace")[-2000:]))
+    return done
+
+
+def has_redis_command():
+    """Was the command built with hiredis?"""
+    done = tamis("redis", "info", "x", "-s", "127.0.0.1:1", "--patience", "1", check=(2,))
+    return b"without hiredis" not in done.stderr
+
+
+if sys.version_info < (3, 7):
+    raise SystemExit(77)
