@@ -188,7 +188,7 @@ class Server:
     def check(self):
         """The server runs, answers, and no sanitizer has complained."""
         log = self.log()
-        for word in ("AddressSanitizer", "runtime error:", "REDIS BUG REPORT"):
+        for word in ("ERROR: AddressSanitizer", "runtime error:", "REDIS BUG REPORT"):
             if word in log:
                 raise AssertionError("the server says %s:\n%s" % (word, _around(log, word)))
         if not self.alive():

@@ -1,0 +1,406 @@
+"""What RedisBloom has not: merging, windows, limits, rates for cuckoo filters, served filters,
+notifications; and the module's own configuration."""
+import os
+import tempfile
+import time
+
+from resp import Error
+from servers import Server, caught_up, follow, tamis
+from sizes import some
+
+ITEMS = ["item-%d" % i for i in range(2000)]
+OTHERS = ["other-%d" % i for i in range(5000)]
+
+
+# ---- BF.MERGE
+
+def test_merge():
+    with Server() as server:
+        c = server.client()
+        for n, key in enumerate("abc"):
+            c.do("BF.RESERVE", key, "0.01", str(1000 * (n + 1)))
+            c.do("BF.MADD", key, *ITEMS[600 * n:600 * (n + 1)])
+        assert c.do("BF.MERGE", "all", "a", "b", "c") == "OK"
+        assert c.do("BF.MEXISTS", "all", *ITEMS[:1800]) == [1] * 1800
+        assert sum(c.do("BF.MEXISTS", "all", *OTHERS)) < 0.04 * len(OTHERS)
+        # into one that is there, which then goes on
+        assert c.do("BF.MERGE", "a", "b") == "OK"
+        assert c.do("BF.MEXISTS", "a", *ITEMS[:1200]) == [1] * 1200
+        c.do("BF.MADD", "a", *OTHERS[:1000])
+        assert c.do("BF.MEXISTS", "a", *ITEMS[:1200], *OTHERS[:1000]) == [1] * 2200
+        # sources are as they were
+        assert sum(c.do("BF.MEXISTS", "b", *ITEMS[:600])) < 30
+        # with itself
+        assert c.do("BF.MERGE", "c", "c") == "OK"
+        assert c.do("BF.MEXISTS", "c", *ITEMS[1200:1800]) == [1] * 600
+
+
+def test_merge_refusals():
+    with Server() as server:
+        c = server.client()
+        c.do("BF.MADD", "a", *ITEMS[:100])
+        c.do("CF.ADD", "c", "x")
+        c.do("SET", "s", "x")
+        before = c.do("DUMP", "a")
+        for command in (["BF.MERGE", "a"], ["BF.MERGE", "a", "none"], ["BF.MERGE", "a", "c"],
+                        ["BF.MERGE", "s", "a"], ["BF.MERGE", "new", "a", "none"],
+                        ["BF.MERGE", "new", "a", "s"]):
+            assert isinstance(c.call(*command), Error), command
+        assert c.do("DUMP", "a") == before
+        assert c.do("EXISTS", "new") == 0
+
+
+def test_merge_survives():
+    """A union is saved, replicated and rewritten like any other filter."""
+    with Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as primary, \
+            Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        for n in range(6):
+            c.do("BF.MADD", "s%d" % n, *ITEMS[300 * n:300 * (n + 1)])
+            c.do("BF.MERGE", "all", "s%d" % n)
+        caught_up(primary)
+        assert replica.client().do("BF.MEXISTS", "all", *ITEMS[:1800]) == [1] * 1800
+        wrong = c.do("BF.MEXISTS", "all", *OTHERS)
+        assert replica.client().do("BF.MEXISTS", "all", *OTHERS) == wrong
+        c.do("DEBUG", "RELOAD")
+        assert c.do("BF.MEXISTS", "all", *OTHERS) == wrong
+        primary.kill()
+        primary.start()
+        c = primary.client()
+        assert c.do("BF.MEXISTS", "all", *ITEMS[:1800]) == [1] * 1800
+        assert c.do("BF.MEXISTS", "all", *OTHERS) == wrong
+
+
+# ---- windows
+
+def test_window():
+    """An item stays for the window and is gone after it."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "w", "0.001", "1000", "WINDOW", "2", "GENERATIONS", "4")
+        start = time.monotonic()
+        assert c.do("BF.MADD", "w", *ITEMS[:50]) == [1] * 50
+        last = {}
+        while time.monotonic() - start < 1.8:
+            assert c.do("BF.MEXISTS", "w", *ITEMS[:50]) == [1] * 50, time.monotonic() - start
+            item = "late-%d" % len(last)
+            c.do("BF.ADD", "w", item)
+            last[item] = time.monotonic()
+            time.sleep(0.1)
+        while c.do("BF.EXISTS", "w", ITEMS[0]):
+            assert time.monotonic() - start < 4, "it never goes"
+            fresh = [i for i, when in last.items() if time.monotonic() - when < 1.7]
+            assert all(c.do("BF.MEXISTS", "w", *fresh)) if fresh else True
+            time.sleep(0.05)
+        assert sum(c.do("BF.MEXISTS", "w", *ITEMS[:50])) == 0
+        # An item that comes again stays longer.
+        c.do("BF.ADD", "w", "kept")
+        for _ in range(8):
+            time.sleep(0.4)
+            assert c.do("BF.EXISTS", "w", "kept") == 1
+            c.do("BF.ADD", "w", "kept")
+
+
+def test_window_is_bounded():
+    """However long it goes on, the filter does not grow."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "w", "0.01", "2000", "WINDOW", "1", "GENERATIONS", "4")
+        sizes = []
+        end = time.monotonic() + some(5, 20)
+        n = 0
+        while time.monotonic() < end:
+            c.do("BF.MADD", "w", *["%d-%d" % (n, i) for i in range(50)])
+            n += 1
+            sizes.append(c.do("MEMORY", "USAGE", "w"))
+            time.sleep(0.03)
+        half = len(sizes) // 2
+        assert max(sizes[half:]) <= 1.3 * max(sizes[:half]), (max(sizes[:half]), max(sizes[half:]))
+
+
+def test_window_on_replica():
+    with Server() as primary, Server() as replica:
+        follow(replica, primary)
+        c, r = primary.client(), replica.client()
+        c.do("BF.RESERVE", "w", "0.001", "1000", "WINDOW", "1", "GENERATIONS", "2")
+        c.do("BF.MADD", "w", *ITEMS[:50])
+        caught_up(primary)
+        assert r.do("BF.MEXISTS", "w", *ITEMS[:50]) == [1] * 50
+        time.sleep(2.2)
+        c.do("BF.ADD", "w", "new")
+        caught_up(primary)
+        for client in (c, r):
+            assert sum(client.do("BF.MEXISTS", "w", *ITEMS[:50])) == 0
+            assert client.do("BF.EXISTS", "w", "new") == 1
+
+
+# ---- limits and rates
+
+def test_memory_limit():
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "b", "0.01", "1000", "MAXMEMORY", "100000")
+        refused = 0
+        for n in range(400):
+            replies = c.do("BF.MADD", "b", *["%d-%d" % (n, i) for i in range(1000)])
+            refused += isinstance(replies[-1], Error)
+        assert refused > 100
+        assert c.do("MEMORY", "USAGE", "b") < 110000
+        assert c.do("BF.MEXISTS", "b", *["0-%d" % i for i in range(1000)]) == [1] * 1000
+        c.do("CF.RESERVE", "c", "1000", "MAXMEMORY", "100000")
+        refused = 0
+        for n in range(200):
+            replies = c.call("CF.INSERT", "c", "ITEMS", *["%d-%d" % (n, i) for i in range(1000)])
+            refused += isinstance(replies, Error) or -1 in replies
+        assert refused > 50
+        assert c.do("MEMORY", "USAGE", "c") < 110000
+        for command in (["BF.RESERVE", "x", "0.01", "1000000", "MAXMEMORY", "1000"],
+                        ["CF.RESERVE", "x", "1000000", "MAXMEMORY", "1000"]):
+            assert isinstance(c.call(*command), Error), command
+
+
+def test_cuckoo_rate():
+    with Server() as server:
+        c = server.client()
+        wrong = {}
+        for rate in ("0.05", "0.001", "0.00001"):
+            c.do("CF.RESERVE", "c", "20000", "ERROR", rate)
+            for part in range(0, 20000, 1000):
+                items = ["in-%d" % i for i in range(part, part + 1000)]
+                assert c.do("CF.INSERT", "c", "ITEMS", *items) == [1] * 1000
+            wrong[rate] = sum(sum(c.do("CF.MEXISTS", "c", *["out-%d" % i for i in range(p, p + 1000)]))
+                              for p in range(0, 100000, 1000)) / 100000
+            assert wrong[rate] <= float(rate) + 5 * (float(rate) / 100000) ** 0.5 + 1e-5, wrong
+            c.do("DEL", "c")
+        assert wrong["0.05"] > 10 * wrong["0.001"], wrong
+        for rate in ("0", "1", "2", "nan", "x", ""):
+            assert isinstance(c.call("CF.RESERVE", "c", "100", "ERROR", rate), Error), rate
+
+
+# ---- served filters
+
+def _build(kind, *words):
+    """A .tamis file of ITEMS."""
+    handle, path = tempfile.mkstemp(suffix=".tamis")
+    os.close(handle)
+    try:
+        tamis("build", "-q", "-f", "-k", kind, "-o", path, *words,
+              data="".join(i + "\n" for i in ITEMS).encode())
+        with open(path, "rb") as file:
+            return file.read()
+    finally:
+        os.unlink(path)
+
+
+def _load(c, key, data, size, *more):
+    for at in range(0, len(data), size):
+        reply = c.do("TAMIS.LOAD", key, str(at), str(len(data)), data[at:at + size], *more)
+        assert reply == min(len(data), at + size)
+
+
+def _served(c, key):
+    return c.do("TAMIS.MEXISTS", key, *ITEMS), c.do("TAMIS.MEXISTS", key, *OTHERS)
+
+
+def test_served_filters():
+    with Server() as server:
+        c = server.client()
+        for kind in ("fuse", "ribbon", "xor", "bloom", "block", "cuckoo", "counting", "growing"):
+            data = _build(kind, "-p", "0.1%")
+            for size in (len(data), 1000, 77):
+                _load(c, kind, data, size)
+            inside, outside = _served(c, kind)
+            assert inside == [1] * len(ITEMS), kind
+            assert sum(outside) < 30, (kind, sum(outside))
+            assert c.do("TAMIS.EXISTS", kind, ITEMS[0]) == 1
+            info = c.do("TAMIS.INFO", kind)
+            assert info[info.index("Kind") + 1] == kind, info
+            assert info[info.index("File size") + 1] == len(data)
+        before = {k: _served(c, k) for k in ("fuse", "ribbon")}
+        c.do("DEBUG", "RELOAD")
+        assert {k: _served(c, k) for k in before} == before
+        c.do("COPY", "fuse", "copy")
+        assert _served(c, "copy") == before["fuse"]
+
+
+def test_served_secret():
+    with Server() as server:
+        c = server.client()
+        with tempfile.NamedTemporaryFile("w", suffix=".key") as file:
+            file.write("00112233445566778899aabbccddeeff\n")
+            file.flush()
+            data = _build("fuse", "--key-file", file.name)
+        for more in ([], ["SECRET", "ff112233445566778899aabbccddeeff"], ["SECRET", "12"]):
+            assert isinstance(c.call("TAMIS.LOAD", "k", "0", str(len(data)), data, *more), Error)
+            assert c.do("EXISTS", "k") == 0
+        _load(c, "k", data, len(data), "SECRET", "00112233445566778899aabbccddeeff")
+        inside, outside = _served(c, "k")
+        assert all(inside) and sum(outside) < 150
+        c.do("DEBUG", "RELOAD")
+        assert _served(c, "k") == (inside, outside)
+
+
+def test_served_is_careful():
+    """What is missing, incomplete or damaged is an error; "no" is a promise."""
+    with Server() as server:
+        c = server.client()
+        data = _build("fuse")
+        total = str(len(data))
+        assert isinstance(c.call("TAMIS.EXISTS", "none", "x"), Error)
+        assert isinstance(c.call("TAMIS.MEXISTS", "none", "x"), Error)
+        c.do("TAMIS.LOAD", "k", "0", total, data[:500])
+        assert isinstance(c.call("TAMIS.EXISTS", "k", ITEMS[0]), Error)
+        for offset, part in (("400", data[500:]), ("501", data[501:]), ("500", data[500:] + b"x"),
+                             ("-1", b"x"), ("9223372036854775807", b"x"), ("x", b"x"), ("500", b"")):
+            reply = c.call("TAMIS.LOAD", "k", offset, total, part)
+            assert isinstance(reply, Error), offset
+        c.do("DEL", "k")
+        for n in range(0, len(data), max(1, len(data) // 300)):
+            changed = bytearray(data)
+            changed[n] ^= 1 << n % 8
+            reply = c.call("TAMIS.LOAD", "k", "0", total, bytes(changed))
+            assert isinstance(reply, Error), n
+            assert c.do("EXISTS", "k") == 0, n
+        for size in (2**40, 2**62, 2**63 - 1):
+            c.call("TAMIS.LOAD", "k", "0", str(size), data)
+            c.call("DEL", "k")
+        assert server.used_memory() < 64 << 20
+        # A bad upload leaves the filter that is there.
+        _load(c, "k", data, 1000)
+        before = _served(c, "k")
+        c.call("TAMIS.LOAD", "k", "0", total, data[:-1] + bytes([data[-1] ^ 1]))
+        assert _served(c, "k") == before
+        c.do("TAMIS.LOAD", "k", "0", total, data[:500])
+        assert _served(c, "k") == before
+        assert c.do("TAMIS.LOAD", "k", "ABORT") == "OK"
+        assert _served(c, "k") == before
+        for command in (["BF.ADD", "k", "x"], ["CF.ADD", "k", "x"], ["BF.LOADCHUNK", "k", "1", "x"]):
+            assert str(c.call(*command)).startswith("WRONGTYPE"), command
+
+
+def test_served_replicates():
+    with Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as primary, \
+            Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        _load(c, "k", _build("ribbon"), 700)
+        caught_up(primary)
+        before = _served(c, "k")
+        assert _served(replica.client(), "k") == before
+        primary.kill()
+        primary.start()
+        assert _served(primary.client(), "k") == before
+
+
+# ---- the server's own things
+
+def test_notifications():
+    with Server() as server:
+        c, listener = server.client(), server.client()
+        c.do("CONFIG", "SET", "notify-keyspace-events", "KEA")
+        listener.do("PSUBSCRIBE", "__keyspace@0__:*")
+
+        def heard():
+            return tuple(part.decode() for part in listener.read()[2:])
+
+        for command, event in ((["BF.RESERVE", "b", "0.01", "100"], "bf.reserve"),
+                               (["BF.ADD", "b", "x"], "bf.add"), (["BF.MADD", "b", "y"], "bf.add"),
+                               (["BF.INSERT", "b", "ITEMS", "z"], "bf.add"),
+                               (["BF.MERGE", "b", "b"], "bf.merge"),
+                               (["CF.RESERVE", "c", "100"], "cf.reserve"),
+                               (["CF.ADD", "c", "x"], "cf.add"), (["CF.DEL", "c", "x"], "cf.del")):
+            c.do(*command)
+            assert heard() == ("__keyspace@0__:" + command[1], event), command
+        for command in (["BF.ADD", "b", "x"], ["BF.EXISTS", "b", "x"], ["CF.DEL", "c", "none"]):
+            c.do(*command)  # nothing changed: nothing to tell
+        c.do("DEL", "b")
+        assert heard() == ("__keyspace@0__:b", "del")
+
+
+def test_info_section():
+    with Server() as server:
+        c = server.client()
+        c.do("BF.ADD", "b", "x")
+        c.do("BF.ADD", "b2", "x")
+        c.do("CF.ADD", "c", "x")
+        text = c.do("INFO", "everything").decode()
+        assert "bf_bloom:2" in text and "bf_cuckoo:1" in text
+        c.do("FLUSHALL")
+        assert "bf_bloom:0" in c.do("INFO", "everything").decode()
+
+
+def test_access_control():
+    """Commands can be granted one by one, and a reader cannot write."""
+    with Server() as server:
+        c = server.client()
+        c.do("ACL", "SETUSER", "reader", "on", ">p", "~*", "+bf.exists", "+bf.mexists", "+cf.exists")
+        c.do("BF.ADD", "b", "x")
+        reader = server.client()
+        reader.do("AUTH", "reader", "p")
+        assert reader.do("BF.EXISTS", "b", "x") == 1
+        for command in (["BF.ADD", "b", "y"], ["BF.RESERVE", "n", "0.1", "1"], ["BF.INFO", "b"],
+                        ["CF.ADD", "c", "y"], ["CF.COMPACT", "c"], ["TAMIS.LOAD", "k", "ABORT"]):
+            assert str(reader.call(*command)).startswith("NOPERM"), command
+
+
+def test_command_docs():
+    with Server() as server:
+        c = server.client()
+        docs = c.do("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")
+        names = sorted(n.decode() for n in docs)
+        assert len(names) >= 30, names
+        for name in names:
+            told = c.do("COMMAND", "DOCS", name)[1]
+            fields = dict(zip(told[::2], told[1::2]))
+            assert fields[b"summary"] and fields[b"complexity"].startswith(b"O("), name
+            assert c.do("COMMAND", "INFO", name)[0][3] == 1, name  # the first word is the key
+
+
+def test_configuration():
+    with Server() as server:
+        c = server.client()
+        defaults = {"bf-error-rate": "0.01", "bf-initial-size": "100", "bf-expansion-factor": "2",
+                    "cf-bucket-size": "2", "cf-initial-size": "1024", "cf-max-iterations": "20",
+                    "cf-expansion-factor": "1", "cf-max-expansions": "32"}
+        for name, value in defaults.items():
+            assert c.do("CONFIG", "GET", "bf." + name)[1].decode() == value, name
+        for name, bad in (("bf-error-rate", "0"), ("bf-error-rate", "1"), ("bf-error-rate", "x"),
+                          ("bf-initial-size", "0"), ("bf-initial-size", "1073741825"),
+                          ("bf-expansion-factor", "32769"), ("cf-bucket-size", "0"),
+                          ("cf-bucket-size", "256"), ("cf-initial-size", "1"),
+                          ("cf-max-iterations", "0"), ("cf-max-iterations", "65536"),
+                          ("cf-expansion-factor", "32769"), ("cf-max-expansions", "0"),
+                          ("cf-max-expansions", "65537")):
+            reply = c.call("CONFIG", "SET", "bf." + name, bad)
+            assert isinstance(reply, Error), (name, bad)
+            assert c.do("CONFIG", "GET", "bf." + name)[1].decode() == defaults[name]
+        c.do("CONFIG", "SET", "bf.bf-initial-size", "777")
+        c.do("CONFIG", "SET", "bf.cf-bucket-size", "4")
+        c.do("BF.ADD", "b", "x")
+        c.do("CF.ADD", "c", "x")
+        assert c.do("BF.INFO", "b", "CAPACITY") == [777]
+        info = c.do("CF.INFO", "c")
+        assert info[info.index("Bucket size") + 1] == 4
+
+
+def test_load_arguments():
+    for words, capacity in ((["bf-initial-size", "200", "bf-error-rate", "0.02"], 200),
+                            (["INITIAL_SIZE", "300", "ERROR_RATE", "0.02", "CF_MAX_EXPANSIONS", "9"],
+                             300), (["initial_size", "400"], 400)):
+        with Server(module_arguments=words) as server:
+            c = server.client()
+            c.do("BF.ADD", "b", "x")
+            assert c.do("BF.INFO", "b", "CAPACITY") == [capacity], words
+    for words in (["bf-initial-size"], ["nonsense", "1"], ["bf-initial-size", "0"],
+                  ["bf-error-rate", "7"], ["bf-error-rate", "x"], ["cf-max-expansions", "0"]):
+        server = Server(module_arguments=words)
+        try:
+            server.start()
+        except AssertionError:
+            pass
+        else:
+            raise AssertionError("%s was accepted" % words)
+        finally:
+            server.stop(check=False)
+
