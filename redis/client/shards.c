@@ -269,16 +269,21 @@ static uint64_t shard_capacity(uint64_t capacity, uint32_t shards) {
     return room < 1 ? 1 : (uint64_t)ceil(room);
 }
 
+/* BF.RESERVE key rate capacity; CF.RESERVE key capacity [ERROR rate], the latter being ours. */
 static void reserve_shard(struct requests *requests, const tamis_sharded *f, const char *key) {
     char rate[40], capacity[32];
     snprintf(rate, sizeof rate, "%.17g", f->rate);
     snprintf(capacity, sizeof capacity, "%" PRIu64, shard_capacity(f->capacity, f->shards));
-    const bool bloom = f->kind == TAMIS_SHARDED_BLOOM;
-    request_start(requests, key, true, bloom ? 4 : 3);
+    const bool bloom = f->kind == TAMIS_SHARDED_BLOOM, rated = !bloom && f->rate > 0;
+    request_start(requests, key, true, bloom ? 4 : rated ? 5 : 3);
     request_text(requests, bloom ? "BF.RESERVE" : "CF.RESERVE");
     request_text(requests, key);
     if (bloom) request_text(requests, rate);
     request_text(requests, capacity);
+    if (rated) {
+        request_text(requests, "ERROR");
+        request_text(requests, rate);
+    }
 }
 
 static bool make_shards(tamis_sharded *f) {

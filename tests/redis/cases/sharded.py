@@ -129,6 +129,17 @@ def test_many():
         assert b"16 on 1 node" in redis("info", "seen").stdout
 
 
+def test_cuckoo_rate():
+    with On() as redis:
+        redis("reserve", "-q", "members", "-n", "20000", "-k", "cuckoo", "-p", "0.01%")
+        redis("load", "-q", "members", data=_lines(*["k%d" % i for i in range(20000)]))
+        others = _lines(*["no%d" % i for i in range(50000)])
+        wrong = int(redis("query", "-c", "members", data=others, check=(0, 1)).stdout)
+        assert wrong <= 20, wrong
+        assert redis("query", "-v", "-c", "members", check=(1,),
+                     data=_lines(*["k%d" % i for i in range(20000)])).stdout == b"0\n"
+
+
 def test_plain_filters():
     """A BF or CF key that anybody has made."""
     with On() as redis:
