@@ -70,7 +70,8 @@ def _slot(tag):
     return crc % 16384
 
 
-def _while_moving(cluster, work):
+def _while_moving(cluster, work, enough=8):
+    """Does the work, again and again, until so many slots have moved meanwhile."""
     stop, moved, failure = threading.Event(), [0], []
 
     def run():
@@ -81,13 +82,15 @@ def _while_moving(cluster, work):
 
     thread = threading.Thread(target=run)
     thread.start()
+    end = time.monotonic() + 120
     try:
-        work()
+        while moved[0] < enough and not failure:
+            assert time.monotonic() < end, "only %d slots have moved" % moved[0]
+            work()
     finally:
         stop.set()
         thread.join()
     assert not failure, failure
-    return moved[0]
 
 
 def test_live_reshard():
@@ -99,18 +102,13 @@ def test_live_reshard():
         with Cluster() as cluster:
             for name, kind in (("seen", "bloom"), ("members", "cuckoo")):
                 _redis(cluster, "reserve", name, "-n", str(count), "-k", kind)
-            moved = _while_moving(cluster, lambda: [
+            _while_moving(cluster, lambda: [
                 _redis(cluster, "load", "-q", name, path) for name in ("seen", "members")])
-            assert moved > 3, "only %d slots have moved" % moved
             for name in ("seen", "members"):
                 _none_lost(cluster, name, path)
 
-            def ask():
-                for name in ("seen", "members"):
-                    for _ in range(3):
-                        _none_lost(cluster, name, path)
-
-            assert _while_moving(cluster, ask) > 3
+            _while_moving(cluster, lambda: [
+                _none_lost(cluster, name, path) for name in ("seen", "members")])
             _rate(cluster, "seen", 100000, 0.0115)
     finally:
         os.unlink(path)
