@@ -317,6 +317,10 @@ TAMIS_API size_t tamis_contains_batch(const tamis_filter *filter, const void *co
 TAMIS_API size_t tamis_contains_hash_batch(const tamis_filter *filter, const uint64_t *hashes,
                                            size_t count, bool *answers);
 
+/* Says how many adds there have been, for one who counts them himself: what tamis_info tells
+ * and a file keeps.  The library never needs it.  E_READONLY.  Time: constant. */
+TAMIS_API tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds);
+
 /* How often the key may be in the set: never less than it was added (and not removed since),
  * more where other keys look like it.  Only cuckoo and counting count, up to the number from
  * which a key is kept for good (see tamis_add); other kinds answer 0 or 1. */

@@ -18,8 +18,6 @@
 #include "memory.h"
 #include "types.h"
 
-#define TAMIS_HEADER_LENGTH_AT 12 /* doc/format.md */
-
 RedisModuleType *bf_type;
 
 /* ---- RDB */
@@ -173,13 +171,6 @@ static void digest_legacy(RedisModuleDigest *digest, const struct bf_legacy *f) 
     }
 }
 
-/* Without the header of the .tamis file: it counts adds, also those that changed nothing, which
- * a replica never hears of.  How long it is the header says itself. */
-static void digest_piece(RedisModuleDigest *sum, const uint8_t *bytes, size_t length) {
-    const size_t header = (size_t)wire_load(bytes + TAMIS_HEADER_LENGTH_AT, 4);
-    add_digest(sum, bytes + header, length - header);
-}
-
 static void digest(RedisModuleDigest *sum, void *value) {
     const struct bf *f = value;
     size_t length = 0;
@@ -192,7 +183,7 @@ static void digest(RedisModuleDigest *sum, void *value) {
         uint64_t slot = 0;
         for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
             uint8_t *bytes = piece_bytes(piece, &length);
-            if (bytes != NULL) digest_piece(sum, bytes, length);
+            add_digest(sum, bytes, length);
             memory_free(bytes);
         }
     }

@@ -329,12 +329,17 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
     }
 }
 
+/* The layer counts the keys.  A segment's own count would have adds that changed nothing as well,
+ * which a replica and an AOF never hear of: with none its bytes are the same everywhere. */
+static void segment_uncount(tamis_filter *segment) { (void)tamis_set_adds(segment, 0); }
+
 /* STORE_FULL: this layer has no room for the key. */
 static enum store_result layer_add(struct layer *l, uint64_t hash) {
     const uint32_t i = segment_of(l, hash);
     if (l->keys >= l->capacity) return STORE_FULL;
     if (l->segment[i] == NULL && !segment_open(l, i)) return STORE_NO_MEMORY;
     const tamis_status status = tamis_add_hash(l->segment[i], hash, NULL);
+    segment_uncount(l->segment[i]);
     if (status == TAMIS_OK) l->keys++;
     return status == TAMIS_OK ? STORE_OK : status == TAMIS_E_FULL ? STORE_FULL : STORE_NO_MEMORY;
 }
@@ -369,9 +374,12 @@ bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool
     }
     if (l->segments == 1 && count > 1) {
         (void)tamis_add_hash_batch(l->segment[0], hashes, count, fresh, NULL);
+        segment_uncount(l->segment[0]);
     } else {
         for (size_t i = 0; i < count; i++) {
-            (void)tamis_add_hash(l->segment[segment_of(l, hashes[i])], hashes[i], &fresh[i]);
+            tamis_filter *segment = l->segment[segment_of(l, hashes[i])];
+            (void)tamis_add_hash(segment, hashes[i], &fresh[i]);
+            segment_uncount(segment);
         }
     }
     for (size_t i = 0; i < count; i++) l->keys += fresh[i];

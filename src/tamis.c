@@ -494,6 +494,13 @@ tamis_status tamis_composer_create(const tamis_filter *filter, tamis_composer **
 
 /* ------------------------------------------------------------------- counting */
 
+tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds) {
+    if (filter == NULL) return TAMIS_E_ARGUMENT;
+    if (is_readonly(filter)) return TAMIS_E_READONLY;
+    filter->adds = adds;
+    return TAMIS_OK;
+}
+
 static unsigned count_one(const tamis_filter *f, struct tamis__hash h) {
     return f->family->count == NULL ? f->ops->contains(f, h) : f->family->count(f, h);
 }

@@ -100,9 +100,12 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
           copies);
     CHECK(tamis_contains_hash_batch(f, others, OTHERS, NULL) == OTHERS,
           "%s: %u copies of one key took others away", v->name, copies);
+    CHECK(tamis_set_adds(f, 12345) == TAMIS_OK && facts_of(f).adds == 12345, "%s: adds set",
+          v->name);
     struct bytes bytes = bytes_of(f);
     tamis_filter *g = NULL;
     CHECK(tamis_decode(bytes.data, bytes.size, NULL, &g) == TAMIS_OK, "%s: decode", v->name);
+    CHECK(g != NULL && facts_of(g).adds == 12345, "%s: adds kept", v->name);
     tamis_free(g);
     bytes_free(&bytes);
     tamis_free(f);
