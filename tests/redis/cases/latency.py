@@ -1,80 +1,62 @@
 """No command holds the server up: at a capacity of 100 million each is bounded.
 
-Latencies are those that another client sees: one that pings all the time while the work is done,
-since that is who waits.
+Measured is the time that the server's main thread computes for a command (as the scheduler counts
+it, in nanoseconds): on a machine of its own that is how long all other clients wait, and on a
+shared one it does not count what others do.
 """
-import threading
 import time
 
-from resp import Client, Error
+from resp import Error
 from servers import PRELOAD, Server, Skip
 from sizes import some
 
 CAPACITY = "100000000"
-# A few milliseconds are meant.  The machine may stop for a while itself, so each thing is tried
-# three times, on new keys, and the best counts.
-WORST_MS = 25.0
+# A few milliseconds are meant; each thing is tried three times, on new keys, and the best counts,
+# since memory is shared with others as well.
+WORST_MS = 20.0
 
 
-class Watch:
-    """Pings the server and keeps how long it took to answer."""
-
-    def __init__(self, server):
-        self.client = Client(server.port)
-        self.stop = threading.Event()
-        self.waits = []
-        self.thread = threading.Thread(target=self._run)
-
-    def _run(self):
-        while not self.stop.is_set():
-            start = time.perf_counter()
-            self.client.call("PING")
-            self.waits.append(1000 * (time.perf_counter() - start))
-            time.sleep(0.0005)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *what):
-        self.stop.set()
-        self.thread.join()
-        self.client.close()
-        return False
-
-    def worst(self):
-        return max(self.waits)
+def _computed(server):
+    """Milliseconds that the main thread has computed so far."""
+    with open("/proc/%d/schedstat" % server.process.pid) as file:
+        return int(file.read().split()[0]) / 1e6
 
 
-def _within(server, commands):
-    """The longest that anybody waits while the commands run, in milliseconds."""
-    client = server.client()
-    with Watch(server) as watch:
-        time.sleep(0.02)
-        for command in commands:
-            start = time.perf_counter()
-            reply = client.call(*command)
-            watch.waits.append(1000 * (time.perf_counter() - start))
-            assert not isinstance(reply, Error), (command[:2], reply)
-    return watch.worst()
+def _worst(server, commands):
+    """The longest that one of the commands takes, and the replies."""
+    client, worst, replies = server.client(), 0.0, []
+    for command in commands:
+        before = _computed(server)
+        reply = client.call(*command)
+        worst = max(worst, _computed(server) - before)
+        assert not isinstance(reply, Error), (command[:2], reply)
+        replies.append(reply)
+    return worst, replies
 
 
 def _best(server, what, prepare, commands, limit=WORST_MS):
-    worst = 1e9
+    best = 1e9
     for _ in range(3):
-        for command in prepare:
-            server.client().do(*command)
-        worst = min(worst, _within(server, commands))
-        server.client().do("FLUSHALL", "ASYNC")
-        if worst < limit:
+        server.client().many(prepare)
+        best = min(best, _worst(server, commands)[0])
+        server.client().do("FLUSHALL")
+        if best < limit:
             break
-    print("         %-28s %6.1f ms at worst" % (what, worst))
-    assert worst < limit, "%s: %.1f ms" % (what, worst)
+    print("         %-28s %6.2f ms at worst" % (what, best))
+    assert best < limit, "%s: %.1f ms" % (what, best)
+
+
+def _able():
+    if PRELOAD:
+        raise Skip("not under a sanitizer")
+    try:
+        open("/proc/self/schedstat").close()
+    except OSError:
+        raise Skip("this kernel does not tell how long a thread has computed") from None
 
 
 def test_bounded():
-    if PRELOAD:
-        raise Skip("not under a sanitizer")
+    _able()
     bloom, cuckoo = ["BF.RESERVE", "b", "0.01", CAPACITY], ["CF.RESERVE", "c", CAPACITY]
     items = ["i%d" % i for i in range(100)]
     madds = [["BF.MADD", "b"] + ["%d-%s" % (n, i) for i in items] for n in range(200)]
@@ -94,9 +76,8 @@ def test_bounded():
 
 
 def test_growing():
-    """The step to the next stage."""
-    if PRELOAD:
-        raise Skip("not under a sanitizer")
+    """The step to the next stage, fifty times as large."""
+    _able()
     with Server() as server:
         c = server.client()
         count = some(200000, 2000000)
@@ -106,8 +87,8 @@ def test_growing():
         for n in range(count // 1000 + 50):
             items = ["%d-%d" % (n, i) for i in range(1000)]
             commands += [["BF.MADD", "b"] + items, ["CF.INSERT", "c", "ITEMS"] + items]
-        worst = _within(server, commands)
-        print("         %-28s %6.1f ms at worst" % ("growing fifty-fold", worst))
+        worst, _ = _worst(server, commands)
+        print("         %-28s %6.2f ms at worst" % ("growing, 1,000 at a time", worst))
         assert worst < 2 * WORST_MS, worst
         info = c.do("BF.INFO", "b")
         assert info[info.index("Number of filters") + 1] >= 2, info
@@ -115,29 +96,39 @@ def test_growing():
 
 def test_chunks():
     """A large filter leaves and enters in pieces."""
-    if PRELOAD:
-        raise Skip("not under a sanitizer")
+    _able()
     with Server() as server:
         c = server.client()
-        count = some(5000000, 30000000)
-        c.do("BF.RESERVE", "b", "0.001", str(count))
+        c.do("BF.RESERVE", "b", "0.001", str(some(5000000, 30000000)))
         for n in range(300):
             c.do("BF.MADD", "b", *["%d-%d" % (n, i) for i in range(1000)])
-        at, parts = 0, []
-        with Watch(server) as watch:
-            while True:
-                at, data = c.do("BF.SCANDUMP", "b", str(at))
-                if at == 0:
-                    break
-                parts.append((at, data))
-        dumped = watch.worst()
-        with Watch(server) as watch:
-            for at, data in parts:
-                c.do("BF.LOADCHUNK", "copy", str(at), data)
-        loaded = watch.worst()
-        size = sum(len(d) for _, d in parts)
+        at, parts, dumped = 0, [], 0.0
+        while True:
+            took, [[at, data]] = _worst(server, [["BF.SCANDUMP", "b", str(at)]])
+            dumped = max(dumped, took)
+            if at == 0:
+                break
+            parts.append((at, data))
+        loaded, _ = _worst(server, [["BF.LOADCHUNK", "copy", str(at), d] for at, d in parts])
         print("         %d chunks, %d MB: dumped %.1f ms, loaded %.1f ms at worst" % (
-            len(parts), size >> 20, dumped, loaded))
+            len(parts), sum(len(d) for _, d in parts) >> 20, dumped, loaded))
+        # A chunk of at most 16 MB is read from, or written to, the socket as well.
         assert max(len(d) for _, d in parts) <= 16 << 20
-        assert max(dumped, loaded) < 3 * WORST_MS
+        assert max(dumped, loaded) < 4 * WORST_MS
         assert all(c.do("BF.MEXISTS", "copy", *["7-%d" % i for i in range(1000)]))
+
+
+def test_free():
+    """What is deleted in the background does not hold up anybody either."""
+    _able()
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "b", "0.0001", str(some(20000000, 100000000)))
+        for n in range(200):
+            c.do("BF.MADD", "b", *["%d-%d" % (n, i) for i in range(1000)])
+        worst, _ = _worst(server, [["UNLINK", "b"]])
+        end = time.monotonic() + 20
+        while int(server.info("lazyfree_pending_objects")) and time.monotonic() < end:
+            time.sleep(0.05)
+        print("         %-28s %6.2f ms" % ("UNLINK of a full one", worst))
+        assert worst < WORST_MS, worst
