@@ -204,8 +204,8 @@ AVX2_TEMPLATE unsigned match(const struct scene *s, const struct targets *t,
 
 /* Up to four hashes; zeros where there are fewer. */
 AVX2_TEMPLATE __m256i load_hashes(const uint64_t *hashes, size_t count) {
-    uint64_t padded[LANES] = {0};
     if (TAMIS_LIKELY(count >= LANES)) return four(hashes);
+    uint64_t padded[LANES] = {0};
     for (size_t i = 0; i < count; i++) padded[i] = hashes[i];
     return four(padded);
 }
