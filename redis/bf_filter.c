@@ -404,7 +404,7 @@ struct bf_numbers bf_numbers(const struct bf *f) {
 }
 
 size_t bf_effort(const struct bf *f) {
-    if (f->legacy != NULL) return f->legacy->links;
+    if (f->legacy != NULL) return 1 + bf_legacy_bytes(f->legacy) / EFFORT_BYTES;
     size_t effort = 0;
     for (uint32_t i = 0; i < f->chains; i++) effort += store_effort(f->chain[i].store);
     return effort;

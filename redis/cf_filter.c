@@ -296,5 +296,6 @@ struct cf_numbers cf_numbers(const struct cf *f) {
 }
 
 size_t cf_effort(const struct cf *f) {
-    return f->legacy != NULL ? f->legacy->tables : store_effort(f->store) + f->tally.shards;
+    if (f->legacy != NULL) return 1 + cf_legacy_bytes(f->legacy) / EFFORT_BYTES;
+    return store_effort(f->store) + f->tally.shards;
 }

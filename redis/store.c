@@ -453,11 +453,8 @@ size_t store_bytes(const struct store *s) {
     return bytes;
 }
 
-size_t store_effort(const struct store *s) {
-    size_t effort = 1;
-    for (uint32_t i = 0; i < s->layers; i++) effort += s->layer[i].segments;
-    return effort;
-}
+/* To give back a large segment takes as long as many small blocks: the pages are unmapped. */
+size_t store_effort(const struct store *s) { return 1 + store_bytes(s) / EFFORT_BYTES; }
 
 /* ---- merging */
 

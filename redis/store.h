@@ -95,7 +95,8 @@ void store_trim(struct store *s);
 
 uint64_t store_keys(const struct store *s);
 size_t store_bytes(const struct store *s);
-/* Segments that are there: the work of freeing or copying. */
+/* The work of freeing it, in units of which the server frees 64 at once. */
+#define EFFORT_BYTES 65536
 size_t store_effort(const struct store *s);
 
 /* Adds the bits of `from` if both have one secret and layers alike, and no layer gets more keys
