@@ -353,6 +353,8 @@ TAMIS_API uint64_t tamis_hash_integer(uint64_t value);
 /* What tamis_hash gives for a filter with this secret (TAMIS_SECRET_BYTES bytes): for one who
  * hashes for many filters, or before there is one. */
 TAMIS_API uint64_t tamis_hash_secret(const uint8_t *secret, const void *key, size_t length);
+TAMIS_API void tamis_hash_secret_batch(const uint8_t *secret, const void *const *keys,
+                                       const size_t *lengths, size_t count, uint64_t *hashes);
 
 /* Composite keys: a record of several fields as one key.  Each field is hashed with
  * its type and length, so ("ab","c") and ("a","bc") differ, and so do 1 and "1".

@@ -169,11 +169,6 @@ static bool is_alive(const struct bf *f, const struct chain *c, uint64_t epoch) 
     return f->window == 0 || c->guest || c->epoch + f->generations >= epoch;
 }
 
-static void hash_items(const struct store *s, const struct item *items, size_t count,
-                       uint64_t *hashes) {
-    for (size_t i = 0; i < count; i++) hashes[i] = store_hash(s, items[i].bytes, items[i].length);
-}
-
 static bool same_secret(const struct chain *a, const struct chain *b) {
     return memcmp(a->store->secret, b->store->secret, TAMIS_SECRET_BYTES) == 0;
 }
@@ -186,7 +181,7 @@ static void ask_chains(const struct bf *f, uint32_t first, const struct item *it
         const struct chain *c = &f->chain[i];
         if (!is_alive(f, c, epoch)) continue;
         const bool same = same_secret(c, &f->chain[0]);
-        if (!same) hash_items(c->store, items, count, others);
+        if (!same) store_hash_items(c->store, items, count, others);
         store_contains_batch(c->store, same ? hashes : others, count, answers);
     }
 }
@@ -201,7 +196,7 @@ void bf_contains(const struct bf *f, const struct item *items, size_t count, uin
         return;
     }
     memset(answers, 0, count * sizeof *answers);
-    hash_items(f->chain[0].store, items, count, hashes);
+    store_hash_items(f->chain[0].store, items, count, hashes);
     ask_chains(f, 0, items, hashes, count, epoch, answers);
 }
 
@@ -298,7 +293,7 @@ size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_resu
         results[0] = BF_LOADING;
         return 1;
     }
-    hash_items(f->chain[0].store, items, count, hashes);
+    store_hash_items(f->chain[0].store, items, count, hashes);
     return takes_all(f, count) ? add_fresh(f, hashes, count, results)
                                : ask_and_add(f, items, hashes, count, results);
 }

@@ -167,9 +167,7 @@ void cf_contains_batch(const struct cf *f, const struct item *items, size_t coun
                                        : f->awaiting != 0;
     }
     if (f->legacy != NULL || f->awaiting != 0 || count == 0) return;
-    for (size_t i = 0; i < count; i++) {
-        hashes[i] = store_hash(f->store, items[i].bytes, items[i].length);
-    }
+    store_hash_items(f->store, items, count, hashes);
     store_contains_batch(f->store, hashes, count, answers);
     for (size_t i = 0; i < count; i++) answers[i] = with_tally(f, hashes[i], answers[i]);
 }

@@ -256,6 +256,17 @@ struct store *store_copy(const struct store *from) {
 
 /* ---- one key */
 
+void store_hash_items(const struct store *s, const struct item *items, size_t count,
+                      uint64_t *hashes) {
+    const void *keys[STORE_BATCH];
+    size_t lengths[STORE_BATCH];
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = items[i].bytes;
+        lengths[i] = items[i].length;
+    }
+    tamis_hash_secret_batch(s->secret, keys, lengths, count, hashes);
+}
+
 /* By the upper bits, without a division. */
 static uint32_t segment_of(const struct layer *l, uint64_t hash) {
     if (l->segments == 1) return 0;

@@ -66,6 +66,10 @@ static inline uint64_t store_hash(const struct store *s, const void *key, size_t
     return tamis_hash_secret(s->secret, key, length);
 }
 
+/* Up to STORE_BATCH items. */
+void store_hash_items(const struct store *s, const struct item *items, size_t count,
+                      uint64_t *hashes);
+
 /* A segment that is still to come may hold anything: the answer is then true. */
 bool store_contains(const struct store *s, uint64_t hash);
 /* Asks the layers from this one on. */

@@ -485,6 +485,13 @@ uint64_t tamis_hash_secret(const uint8_t *secret, const void *key, size_t length
     return tamis__siphash24(key, length, words);
 }
 
+void tamis_hash_secret_batch(const uint8_t *secret, const void *const *keys, const size_t *lengths,
+                             size_t count, uint64_t *hashes) {
+    assert(secret != NULL);
+    const uint64_t words[2] = {tamis__load64(secret), tamis__load64(secret + 8)};
+    tamis__siphash24_keys(words, false, keys, lengths, count, hashes);
+}
+
 tamis_status tamis_composer_create(const tamis_filter *filter, tamis_composer **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
