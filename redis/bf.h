@@ -106,13 +106,11 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length);
 /* Is it a header of ours at all?  (Or RedisBloom's, or nothing.) */
 bool bf_is_header(const uint8_t *bytes, size_t length);
 
-/* The first piece at or after `*slot`, which becomes its number; NULL if there is none. */
-const tamis_filter *bf_piece(const struct bf *f, uint64_t *slot);
+/* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
+ * NULL if there is none. */
+uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length);
 /* How many numbers there are. */
 uint64_t bf_slots(const struct bf *f);
 bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length);
-
-/* The encoded piece in memory of the caller's; NULL: no memory. */
-uint8_t *piece_bytes(const tamis_filter *piece, size_t *length);
 
 #endif

@@ -19,14 +19,13 @@
 
 #include "bf.h"
 #include "memory.h"
+#include "pieces.h"
 
 #define MAGIC UINT64_C(0x0131464273696d74) /* "tmisBF1\1" */
 #define MAGIC_AT 16
-#define CHECKSUM_BYTES 8
 
-static const uint8_t no_secret[TAMIS_SECRET_BYTES];
-
-static void write_header(const struct bf *f, struct wire_writer *w) {
+static void write_header(const void *filter, struct wire_writer *w) {
+    const struct bf *f = filter;
     wire_put64(w, bf_numbers(f).items);
     wire_put64(w, 0);
     wire_put64(w, MAGIC);
@@ -49,27 +48,14 @@ static void write_header(const struct bf *f, struct wire_writer *w) {
         wire_put64(w, c->guest);
         store_write(c->store, w);
     }
-    wire_put64(w, w->bytes == NULL ? 0 : tamis_hash_secret(no_secret, w->bytes, w->length));
 }
 
 uint8_t *bf_header(const struct bf *f, size_t *length) {
-    struct wire_writer count = {.bytes = NULL};
-    write_header(f, &count);
-    struct wire_writer w = {.bytes = memory_alloc(count.length), .capacity = count.length};
-    if (w.bytes == NULL) return NULL;
-    write_header(f, &w);
-    *length = w.length;
-    return w.bytes;
+    return header_sealed(write_header, f, length);
 }
 
 bool bf_is_header(const uint8_t *bytes, size_t length) {
     return length >= MAGIC_AT + 8 && wire_load(bytes + MAGIC_AT, 8) == MAGIC;
-}
-
-static bool checksum_holds(const uint8_t *bytes, size_t length) {
-    if (length < CHECKSUM_BYTES) return false;
-    const size_t before = length - CHECKSUM_BYTES;
-    return tamis_hash_secret(no_secret, bytes, before) == wire_load(bytes + before, 8);
 }
 
 /* All numbers are bounded so that no sum or product of them can wrap. */
@@ -116,9 +102,8 @@ static bool read_chains(struct bf *f, uint32_t chains, struct wire_reader *r) {
 }
 
 struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
-    if (!bf_is_header(bytes, length) || !checksum_holds(bytes, length)) return NULL;
-    struct wire_reader r = {bytes, bytes + length - CHECKSUM_BYTES, false};
-    struct bf *f = bf_new();
+    struct wire_reader r = header_opened(bytes, length);
+    struct bf *f = r.bad || !bf_is_header(bytes, length) ? NULL : bf_new();
     if (f == NULL) return NULL;
     const uint64_t items = wire_get64(&r), zero = wire_get64(&r);
     (void)wire_get64(&r);
@@ -140,14 +125,14 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
 
 /* ---- pieces */
 
-const tamis_filter *bf_piece(const struct bf *f, uint64_t *slot) {
+uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length) {
     uint64_t before = 0;
     for (uint32_t i = 0; i < f->chains; i++) {
         const struct store *s = f->chain[i].store;
         const uint64_t slots = store_slots(s);
         for (; *slot < before + slots; ++*slot) {
             const tamis_filter *piece = store_slot(s, *slot - before);
-            if (piece != NULL) return piece;
+            if (piece != NULL) return piece_of(piece, length);
         }
         before += slots;
     }
@@ -167,13 +152,4 @@ bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length
         slot -= slots;
     }
     return false;
-}
-
-uint8_t *piece_bytes(const tamis_filter *piece, size_t *length) {
-    const size_t size = (size_t)tamis_encoded_size(piece);
-    uint8_t *bytes = memory_alloc(size);
-    if (bytes == NULL) return NULL;
-    if (tamis_encode(piece, bytes, size, length) == TAMIS_OK) return bytes;
-    memory_free(bytes);
-    return NULL;
 }

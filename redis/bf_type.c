@@ -16,80 +16,46 @@
 
 #include "bf.h"
 #include "memory.h"
+#include "pieces.h"
 #include "types.h"
 
 RedisModuleType *bf_type;
 
 /* ---- RDB */
 
-static void save_ours(RedisModuleIO *rdb, const struct bf *f) {
-    size_t length;
-    uint8_t *header = bf_header(f, &length);
-    RedisModule_SaveUnsigned(rdb, RDB_OURS);
-    RedisModule_SaveUnsigned(rdb, 0);
-    /* Without memory an empty string is written, which cannot be loaded: better than nothing
-     * at all, since then the whole file could not be read. */
-    RedisModule_SaveStringBuffer(rdb, (const char *)header, header == NULL ? 0 : length);
-    memory_free(header);
-    uint64_t slot = 0;
-    for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
-        uint8_t *bytes = piece_bytes(piece, &length);
-        RedisModule_SaveUnsigned(rdb, slot);
-        RedisModule_SaveStringBuffer(rdb, (const char *)bytes, bytes == NULL ? 0 : length);
-        memory_free(bytes);
-    }
-    RedisModule_SaveUnsigned(rdb, UINT64_MAX);
+static uint8_t *header_of(const void *filter, size_t *length) { return bf_header(filter, length); }
+static uint8_t *next_piece(const void *filter, uint64_t *slot, size_t *length) {
+    return bf_piece(filter, slot, length);
 }
+static void *from_header(const uint8_t *bytes, size_t length) {
+    return bf_from_header(bytes, length);
+}
+static bool load_piece(void *filter, uint64_t slot, const void *bytes, size_t length) {
+    return bf_load_piece(filter, slot, bytes, length);
+}
+static void release(void *value) { bf_free(value); }
+
+static const struct pieces ours = {.command = "BF.LOADCHUNK",
+                                   .header = header_of,
+                                   .piece = next_piece,
+                                   .from_header = from_header,
+                                   .load_piece = load_piece,
+                                   .free = release};
 
 static void rdb_save(RedisModuleIO *rdb, void *value) {
     const struct bf *f = value;
     if (f->legacy != NULL) {
         bf_legacy_save(rdb, f->legacy);
     } else {
-        save_ours(rdb, f);
+        pieces_save(rdb, &ours, f);
     }
-}
-
-static struct bf *load_header(RedisModuleIO *rdb) {
-    size_t length = 0;
-    char *header = RedisModule_LoadStringBuffer(rdb, &length);
-    if (header == NULL) return NULL;
-    struct bf *f =
-        RedisModule_IsIOError(rdb) ? NULL : bf_from_header((const uint8_t *)header, length);
-    RedisModule_Free(header);
-    return f;
-}
-
-static bool load_piece(RedisModuleIO *rdb, struct bf *f, uint64_t slot) {
-    size_t length = 0;
-    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
-    if (bytes == NULL) return false;
-    const bool good = !RedisModule_IsIOError(rdb) && bf_load_piece(f, slot, bytes, length);
-    RedisModule_Free(bytes);
-    return good;
-}
-
-static struct bf *load_ours(RedisModuleIO *rdb) {
-    const uint64_t zero = RedisModule_LoadUnsigned(rdb);
-    if (RedisModule_IsIOError(rdb) || zero != 0) return NULL;
-    struct bf *f = load_header(rdb);
-    bool good = f != NULL;
-    while (good) {
-        const uint64_t slot = RedisModule_LoadUnsigned(rdb);
-        good = !RedisModule_IsIOError(rdb);
-        if (!good || slot == UINT64_MAX) break;
-        good = load_piece(rdb, f, slot);
-    }
-    if (good) return f;
-    bf_free(f);
-    return NULL;
 }
 
 static void *rdb_load(RedisModuleIO *rdb, int version) {
     if (version > RDB_VERSION) return NULL;
     const uint64_t first = RedisModule_LoadUnsigned(rdb);
     if (RedisModule_IsIOError(rdb)) return NULL;
-    if (first == RDB_OURS && version == RDB_VERSION) return load_ours(rdb);
+    if (first == RDB_OURS && version == RDB_VERSION) return pieces_load(rdb, &ours);
     return bf_of_legacy(bf_legacy_load(rdb, first, version));
 }
 
@@ -117,20 +83,10 @@ static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const str
 
 static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {
     const struct bf *f = value;
-    size_t length;
     if (f->legacy != NULL) {
         rewrite_legacy(aof, key, f->legacy);
-        return;
-    }
-    uint8_t *header = bf_header(f, &length);
-    if (header == NULL) return;
-    emit(aof, key, 1, header, length);
-    memory_free(header);
-    uint64_t slot = 0;
-    for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
-        uint8_t *bytes = piece_bytes(piece, &length);
-        if (bytes != NULL) emit(aof, key, (long long)slot + 2, bytes, length);
-        memory_free(bytes);
+    } else {
+        pieces_rewrite(aof, key, &ours, f);
     }
 }
 
@@ -150,8 +106,6 @@ static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
     (void)ctx;
     return bf_copy(value);
 }
-
-static void release(void *value) { bf_free(value); }
 
 static void add_digest(RedisModuleDigest *digest, const void *bytes, size_t length) {
     if (bytes != NULL) RedisModule_DigestAddStringBuffer(digest, bytes, length);
@@ -173,19 +127,10 @@ static void digest_legacy(RedisModuleDigest *digest, const struct bf_legacy *f) 
 
 static void digest(RedisModuleDigest *sum, void *value) {
     const struct bf *f = value;
-    size_t length = 0;
     if (f->legacy != NULL) {
         digest_legacy(sum, f->legacy);
     } else {
-        uint8_t *header = bf_header(f, &length);
-        add_digest(sum, header, length);
-        memory_free(header);
-        uint64_t slot = 0;
-        for (const tamis_filter *piece; (piece = bf_piece(f, &slot)) != NULL; slot++) {
-            uint8_t *bytes = piece_bytes(piece, &length);
-            add_digest(sum, bytes, length);
-            memory_free(bytes);
-        }
+        pieces_digest(sum, &ours, f);
     }
     RedisModule_DigestEndSequence(sum);
 }

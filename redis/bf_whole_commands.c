@@ -197,8 +197,7 @@ static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long ite
         return;
     }
     uint64_t slot = (uint64_t)iterator - 1;
-    const tamis_filter *piece = iterator < 0 ? NULL : bf_piece(f, &slot);
-    uint8_t *bytes = piece == NULL ? NULL : piece_bytes(piece, &length);
+    uint8_t *bytes = iterator < 0 ? NULL : bf_piece(f, &slot, &length);
     reply_chunk(ctx, bytes == NULL ? 0 : (long long)slot + 2, bytes, bytes == NULL ? 0 : length);
     memory_free(bytes);
 }

@@ -17,18 +17,17 @@
 
 #include "cf.h"
 #include "memory.h"
+#include "pieces.h"
 
 #define MAGIC UINT64_C(0x0131464373696d74) /* "tmisCF1\1" */
 #define MAGIC_AT 16
-#define CHECKSUM_BYTES 8
-
-static const uint8_t no_secret[TAMIS_SECRET_BYTES];
 
 static bool is_awaited(const struct cf *f, uint32_t shard) {
     return (f->awaited[shard / 8] >> (shard % 8) & 1) != 0;
 }
 
-static void write_header(const struct cf *f, struct wire_writer *w) {
+static void write_header(const void *filter, struct wire_writer *w) {
+    const struct cf *f = filter;
     wire_put64(w, f->items);
     wire_put64(w, f->deletes);
     wire_put64(w, MAGIC);
@@ -50,26 +49,14 @@ static void write_header(const struct cf *f, struct wire_writer *w) {
     }
     wire_put_bytes(w, there, sizeof there);
     store_write(f->store, w);
-    wire_put64(w, w->bytes == NULL ? 0 : tamis_hash_secret(no_secret, w->bytes, w->length));
 }
 
 uint8_t *cf_header(const struct cf *f, size_t *length) {
-    struct wire_writer count = {.bytes = NULL};
-    write_header(f, &count);
-    struct wire_writer w = {.bytes = memory_alloc(count.length), .capacity = count.length};
-    if (w.bytes == NULL) return NULL;
-    write_header(f, &w);
-    *length = w.length;
-    return w.bytes;
+    return header_sealed(write_header, f, length);
 }
 
 bool cf_is_header(const uint8_t *bytes, size_t length) {
     return length >= MAGIC_AT + 8 && wire_load(bytes + MAGIC_AT, 8) == MAGIC;
-}
-
-static bool checksum_holds(const uint8_t *bytes, size_t length) {
-    const size_t before = length - CHECKSUM_BYTES;
-    return tamis_hash_secret(no_secret, bytes, before) == wire_load(bytes + before, 8);
 }
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
@@ -112,9 +99,8 @@ static bool read_tally(struct cf *f, struct wire_reader *r, uint32_t shards) {
 }
 
 struct cf *cf_from_header(const uint8_t *bytes, size_t length) {
-    if (!cf_is_header(bytes, length) || !checksum_holds(bytes, length)) return NULL;
-    struct wire_reader r = {bytes, bytes + length - CHECKSUM_BYTES, false};
-    struct cf *f = cf_new();
+    struct wire_reader r = header_opened(bytes, length);
+    struct cf *f = r.bad || !cf_is_header(bytes, length) ? NULL : cf_new();
     if (f == NULL) return NULL;
     f->items = wire_get64(&r);
     f->deletes = wire_get64(&r);
@@ -141,15 +127,6 @@ struct cf *cf_from_header(const uint8_t *bytes, size_t length) {
 
 /* ---- pieces */
 
-static uint8_t *segment_bytes(const tamis_filter *segment, size_t *length) {
-    const size_t size = (size_t)tamis_encoded_size(segment);
-    uint8_t *bytes = memory_alloc(size);
-    if (bytes == NULL) return NULL;
-    if (tamis_encode(segment, bytes, size, length) == TAMIS_OK) return bytes;
-    memory_free(bytes);
-    return NULL;
-}
-
 static uint8_t *shard_bytes(const struct tally *t, uint32_t shard, size_t *length) {
     *length = tally_piece_size(t, shard);
     uint8_t *bytes = memory_alloc(*length);
@@ -161,7 +138,7 @@ uint8_t *cf_piece(const struct cf *f, uint64_t *slot, size_t *length) {
     const uint64_t segments = store_slots(f->store);
     for (; *slot < segments; ++*slot) {
         const tamis_filter *segment = store_slot(f->store, *slot);
-        if (segment != NULL) return segment_bytes(segment, length);
+        if (segment != NULL) return piece_of(segment, length);
     }
     for (; *slot - segments < f->tally.shards; ++*slot) {
         const uint32_t shard = (uint32_t)(*slot - segments);

@@ -5,77 +5,46 @@
  * it has the buckets of the first: RedisBloom refuses that. */
 #include "cf.h"
 #include "memory.h"
+#include "pieces.h"
 #include "types.h"
 
 RedisModuleType *cf_type;
 
 /* ---- RDB */
 
-static void save_ours(RedisModuleIO *rdb, const struct cf *f) {
-    size_t length;
-    uint8_t *header = cf_header(f, &length);
-    RedisModule_SaveUnsigned(rdb, RDB_OURS);
-    RedisModule_SaveUnsigned(rdb, 0);
-    RedisModule_SaveStringBuffer(rdb, (const char *)header, header == NULL ? 0 : length);
-    memory_free(header);
-    uint64_t slot = 0;
-    for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
-        RedisModule_SaveUnsigned(rdb, slot);
-        RedisModule_SaveStringBuffer(rdb, (const char *)piece, length);
-        memory_free(piece);
-    }
-    RedisModule_SaveUnsigned(rdb, UINT64_MAX);
+static uint8_t *header_of(const void *filter, size_t *length) { return cf_header(filter, length); }
+static uint8_t *next_piece(const void *filter, uint64_t *slot, size_t *length) {
+    return cf_piece(filter, slot, length);
 }
+static void *from_header(const uint8_t *bytes, size_t length) {
+    return cf_from_header(bytes, length);
+}
+static bool load_piece(void *filter, uint64_t slot, const void *bytes, size_t length) {
+    return cf_load_piece(filter, slot, bytes, length);
+}
+static void release(void *value) { cf_free(value); }
+
+static const struct pieces ours = {.command = "CF.LOADCHUNK",
+                                   .header = header_of,
+                                   .piece = next_piece,
+                                   .from_header = from_header,
+                                   .load_piece = load_piece,
+                                   .free = release};
 
 static void rdb_save(RedisModuleIO *rdb, void *value) {
     const struct cf *f = value;
     if (f->legacy != NULL) {
         cf_legacy_save(rdb, f->legacy);
     } else {
-        save_ours(rdb, f);
+        pieces_save(rdb, &ours, f);
     }
-}
-
-static struct cf *load_header(RedisModuleIO *rdb) {
-    size_t length = 0;
-    char *header = RedisModule_LoadStringBuffer(rdb, &length);
-    if (header == NULL) return NULL;
-    struct cf *f =
-        RedisModule_IsIOError(rdb) ? NULL : cf_from_header((const uint8_t *)header, length);
-    RedisModule_Free(header);
-    return f;
-}
-
-static bool load_piece(RedisModuleIO *rdb, struct cf *f, uint64_t slot) {
-    size_t length = 0;
-    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
-    if (bytes == NULL) return false;
-    const bool good = !RedisModule_IsIOError(rdb) && cf_load_piece(f, slot, bytes, length);
-    RedisModule_Free(bytes);
-    return good;
-}
-
-static struct cf *load_ours(RedisModuleIO *rdb) {
-    const uint64_t zero = RedisModule_LoadUnsigned(rdb);
-    if (RedisModule_IsIOError(rdb) || zero != 0) return NULL;
-    struct cf *f = load_header(rdb);
-    bool good = f != NULL;
-    while (good) {
-        const uint64_t slot = RedisModule_LoadUnsigned(rdb);
-        good = !RedisModule_IsIOError(rdb);
-        if (!good || slot == UINT64_MAX) break;
-        good = load_piece(rdb, f, slot);
-    }
-    if (good) return f;
-    cf_free(f);
-    return NULL;
 }
 
 static void *rdb_load(RedisModuleIO *rdb, int version) {
     if (version > RDB_VERSION) return NULL;
     const uint64_t first = RedisModule_LoadUnsigned(rdb);
     if (RedisModule_IsIOError(rdb)) return NULL;
-    if (first == RDB_OURS && version == RDB_VERSION) return load_ours(rdb);
+    if (first == RDB_OURS && version == RDB_VERSION) return pieces_load(rdb, &ours);
     return cf_of_legacy(cf_legacy_load(rdb, first, version));
 }
 
@@ -100,19 +69,10 @@ static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const str
 
 static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {
     const struct cf *f = value;
-    size_t length;
     if (f->legacy != NULL) {
         rewrite_legacy(aof, key, f->legacy);
-        return;
-    }
-    uint8_t *header = cf_header(f, &length);
-    if (header == NULL) return;
-    emit(aof, key, 1, header, length);
-    memory_free(header);
-    uint64_t slot = 0;
-    for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
-        emit(aof, key, (long long)slot + 2, piece, length);
-        memory_free(piece);
+    } else {
+        pieces_rewrite(aof, key, &ours, f);
     }
 }
 
@@ -133,8 +93,6 @@ static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
     return cf_copy(value);
 }
 
-static void release(void *value) { cf_free(value); }
-
 static void digest_legacy(RedisModuleDigest *sum, const struct cf_legacy *f) {
     uint8_t header[CF_LEGACY_HEADER];
     size_t length;
@@ -149,20 +107,10 @@ static void digest_legacy(RedisModuleDigest *sum, const struct cf_legacy *f) {
 
 static void digest(RedisModuleDigest *sum, void *value) {
     const struct cf *f = value;
-    size_t length = 0;
     if (f->legacy != NULL) {
         digest_legacy(sum, f->legacy);
     } else {
-        uint8_t *header = cf_header(f, &length);
-        if (header != NULL) {
-            RedisModule_DigestAddStringBuffer(sum, (const char *)header, length);
-        }
-        memory_free(header);
-        uint64_t slot = 0;
-        for (uint8_t *piece; (piece = cf_piece(f, &slot, &length)) != NULL; slot++) {
-            RedisModule_DigestAddStringBuffer(sum, (const char *)piece, length);
-            memory_free(piece);
-        }
+        pieces_digest(sum, &ours, f);
     }
     RedisModule_DigestEndSequence(sum);
 }

@@ -1,0 +1,51 @@
+/* pieces.h - a filter of ours as bytes: a header, and numbered pieces
+ *
+ * What both types have in common: how a filter goes into an RDB file, an AOF file and a digest.
+ * The type tells by a `struct pieces` how its header and its pieces are made and read.
+ *
+ *     RDB      u 2^64-1, u 0, s header, then for each piece that is there u number, s piece,
+ *              and u 2^64-1 at the end
+ *     AOF      KEY.LOADCHUNK key 1 header, then ... key number+2 piece
+ *     header   ..., u64 checksum of all before: SipHash-2-4 with a secret of zeros
+ *
+ * Where there is no memory for a piece the rest is not written.  The header tells what is missing,
+ * and a filter answers "maybe" for that. */
+#ifndef TAMIS_REDIS_PIECES_H
+#define TAMIS_REDIS_PIECES_H
+
+#include "redis_module.h"
+#include "tamis.h"
+#include "wire.h"
+
+struct pieces {
+    const char *command; /* that takes them */
+    /* In memory of the caller's; NULL: no memory. */
+    uint8_t *(*header)(const void *filter, size_t *length);
+    /* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
+     * NULL: there is none. */
+    uint8_t *(*piece)(const void *filter, uint64_t *slot, size_t *length);
+    /* A filter that awaits its pieces; NULL if the header is not one. */
+    void *(*from_header)(const uint8_t *bytes, size_t length);
+    bool (*load_piece)(void *filter, uint64_t slot, const void *bytes, size_t length);
+    void (*free)(void *filter);
+};
+
+void pieces_save(RedisModuleIO *rdb, const struct pieces *how, const void *filter);
+/* After the first number, which told that it is one of ours.  NULL if it cannot be believed. */
+void *pieces_load(RedisModuleIO *rdb, const struct pieces *how);
+void pieces_rewrite(RedisModuleIO *aof, RedisModuleString *key, const struct pieces *how,
+                    const void *filter);
+void pieces_digest(RedisModuleDigest *sum, const struct pieces *how, const void *filter);
+
+/* ---- for those who make them */
+
+/* A filter of the library, encoded in memory of the caller's; NULL: no memory. */
+uint8_t *piece_of(const tamis_filter *segment, size_t *length);
+
+/* Writes a header with its checksum, in memory of the caller's; NULL: no memory. */
+typedef void header_writer(const void *filter, struct wire_writer *w);
+uint8_t *header_sealed(header_writer *write, const void *filter, size_t *length);
+/* A reader of the header without its checksum; `bad` if that does not hold. */
+struct wire_reader header_opened(const uint8_t *bytes, size_t length);
+
+#endif
