@@ -37,10 +37,11 @@ def _work(c, rounds):
 def seen(c, key):
     """All that can be told of a filter: its digest, what it says of itself, and its answers,
     right and wrong ones.  (DUMP would also have how often known items came, which a replica is
-    not told.)"""
+    not told; and Size has the room for counts, which may be wider where they once were more.)"""
     verb = "CF" if c.do("TYPE", key) == "MBbloomCF" else "BF"
-    return (c.do("DEBUG", "DIGEST-VALUE", key), c.do(verb + ".INFO", key),
-            c.do(verb + ".MEXISTS", key, *ITEMS))
+    info = c.do(verb + ".INFO", key)
+    told = [pair for pair in zip(info[::2], info[1::2]) if pair[0] != "Size"]
+    return (c.do("DEBUG", "DIGEST-VALUE", key), told, c.do(verb + ".MEXISTS", key, *ITEMS))
 
 
 def _same(primary, replica):
