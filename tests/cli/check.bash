@@ -113,5 +113,8 @@ json() {
     if command -v python3 >/dev/null; then truth "$1" python3 -m json.tool "$2"; fi
 }
 
+# terminal: can there be one?  (Not in a tree without /dev/pts.)
+terminal() { script -qec true /dev/null >/dev/null 2>&1; }
+
 # build FILE OPTIONS... < keys: a filter without talk.
 build() { "$TAMIS" build -q -f -o "$@"; }

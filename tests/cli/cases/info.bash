@@ -35,6 +35,8 @@ json 'any name makes JSON' odd.json
 truth 'json: any name' grep -qF '"file": "odd\"\\\u0001\ufffd.tamis"' odd.json
 truth 'keys of a filter with repeats' test "$(cat keys keys | build r.tamis -k fuse; "$TAMIS" info --json r.tamis | field keys)" -eq 1000
 check 'no colours in a pipe' out='*' -- bash -c '! "$TAMIS" info f.tamis | grep -q "$(printf "\033")"'
-truth 'colours on a terminal' bash -c 'TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
-truth 'but not with NO_COLOR' bash -c '! NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
+if terminal; then
+    truth 'colours on a terminal' bash -c 'TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
+    truth 'but not with NO_COLOR' bash -c '! NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
+fi
 check 'a full disk' rc=2 err='No space left' -- bash -c '"$TAMIS" info f.tamis >/dev/full'
