@@ -24,16 +24,7 @@
 #define WINDOW_MOST ((long long)100 * 366 * 86400) /* seconds */
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
-#define NOT_FOUND "ERR not found"
 #define UNKNOWN "Unknown argument received"
-
-/* ---- the key */
-
-static const char *state_error(enum key_state state) {
-    return state == KEY_EMPTY        ? NOT_FOUND
-           : state == KEY_WRONG_TYPE ? REDISMODULE_ERRORMSG_WRONGTYPE
-                                     : "ERR item exists";
-}
 
 static uint64_t now(void) { return (uint64_t)RedisModule_Milliseconds(); }
 
@@ -176,7 +167,7 @@ static int bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     if (key.state != KEY_EMPTY) {
-        reply_error(ctx, state_error(key.state));
+        reply_error(ctx, key_error(key.state));
     } else if (make_filter(ctx, argv[1], &key, &o.want) != NULL) {
         key_changed(ctx, argv[1], "bf.reserve");
         reply_ok(ctx);
@@ -258,7 +249,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     const bool make = key.state == KEY_EMPTY && !o->nocreate;
     if (make) f = make_filter(ctx, name, &key, &o->want);
     if (f == NULL) {
-        if (!make) reply_error(ctx, state_error(key.state));
+        if (!make) reply_error(ctx, key_error(key.state));
     } else if (!turn_to_now(ctx, name, f)) {
         reply_error(ctx, "ERR Insufficient memory");
     } else {
@@ -389,7 +380,7 @@ static int tamis_turn(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     bool failed = false;
     if (key.state != KEY_OURS) {
-        reply_error(ctx, state_error(key.state));
+        reply_error(ctx, key_error(key.state));
     } else {
         if (bf_turn(key.value, (uint64_t)epoch, &failed)) RedisModule_ReplicateVerbatim(ctx);
         if (failed) {

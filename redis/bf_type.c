@@ -6,14 +6,12 @@
  * and the links, ours 2^64 - 1 and 0.  RedisBloom refuses such a value whatever its version:
  * there is no filter without links, and what follows would not be read to its end.
  *
- *     ours   u 2^64-1, u 0, s header (bf_chunks.c), s piece for each segment that is there
+ * What follows is in pieces.h.
  *
  * (A version of our own would have been simpler, but a type writes one version only, and then
  * RedisBloom's filters could not be written back.)
  *
  * AOF.  The commands that BF.SCANDUMP would give chunks for. */
-#include <string.h>
-
 #include "bf.h"
 #include "memory.h"
 #include "pieces.h"

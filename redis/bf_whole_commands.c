@@ -12,21 +12,6 @@
 #define DEBUG_LINKS 4096                /* lines that BF.DEBUG prints at most */
 #define LOADED_MOST ((uint64_t)1 << 30) /* bytes of a filter of RedisBloom that comes in chunks */
 
-static const char *state_error(enum key_state state) {
-    return state == KEY_EMPTY        ? "ERR not found"
-           : state == KEY_WRONG_TYPE ? REDISMODULE_ERRORMSG_WRONGTYPE
-                                     : "ERR item exists";
-}
-
-/* The filter of a key that must be there; replies with an error if it is not. */
-static const struct bf *need_filter(RedisModuleCtx *ctx, RedisModuleString *name, struct key *key) {
-    *key = key_open(ctx, name, REDISMODULE_READ, bf_type);
-    if (key->state == KEY_OURS) return key->value;
-    reply_error(ctx, state_error(key->state));
-    key_close(key);
-    return NULL;
-}
-
 /* ---- BF.INFO, BF.CARD, BF.DEBUG */
 
 static void reply_expansion(RedisModuleCtx *ctx, const struct bf *f) {
@@ -72,7 +57,7 @@ static void reply_info(RedisModuleCtx *ctx, const struct bf *f, const struct bf_
 static int bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 2 || argc > 3) return RedisModule_WrongArity(ctx);
     struct key key;
-    const struct bf *f = need_filter(ctx, argv[1], &key);
+    const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     const struct bf_numbers n = bf_numbers(f);
     const bool resp3 = reply_is_resp3(ctx);
@@ -145,7 +130,7 @@ static long reply_chain(RedisModuleCtx *ctx, const struct bf *f, const struct ch
 static int bf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
     struct key key;
-    const struct bf *f = need_filter(ctx, argv[1], &key);
+    const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     char line[64];
     long lines = 1;
@@ -207,7 +192,7 @@ static int bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     if (argc != 3) return RedisModule_WrongArity(ctx);
     struct key key;
     long long iterator;
-    const struct bf *f = need_filter(ctx, argv[1], &key);
+    const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
         reply_error(ctx, "Second argument must be numeric");
@@ -262,19 +247,12 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (key.state == KEY_EMPTY && iterator == 1) {
         wrong = load_header(ctx, &key, bytes, length);
     } else if (key.state != KEY_OURS) {
-        wrong = state_error(key.state);
+        wrong = key_error(key.state);
     } else {
         wrong = load_chunk(key.value, iterator, bytes, length);
     }
-    if (wrong != NULL) {
-        reply_error(ctx, wrong);
-    } else {
-        RedisModule_ReplicateVerbatim(ctx);
-        key_changed(ctx, argv[1], "bf.loadchunk");
-        reply_ok(ctx);
-    }
     key_close(&key);
-    return REDISMODULE_OK;
+    return reply_done(ctx, argv[1], wrong, "bf.loadchunk");
 }
 
 /* ---- BF.MERGE */
@@ -284,7 +262,7 @@ static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, st
     const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
     const char *wrong = NULL;
     if (key.state != KEY_OURS) {
-        wrong = state_error(key.state);
+        wrong = key_error(key.state);
     } else if (!memory_admits(ctx, bf_numbers(key.value).bytes)) {
         wrong = "ERR Insufficient memory";
     } else if (*into == NULL) {

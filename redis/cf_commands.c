@@ -19,12 +19,6 @@
 #define UNKNOWN "Unknown argument received"
 #define ARITY "" /* in place of a text: the number of arguments is wrong */
 
-static const char *state_error(enum key_state state) {
-    return state == KEY_EMPTY        ? "ERR not found"
-           : state == KEY_WRONG_TYPE ? REDISMODULE_ERRORMSG_WRONGTYPE
-                                     : "ERR item exists";
-}
-
 static int complain(RedisModuleCtx *ctx, const char *wrong) {
     return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
 }
@@ -119,7 +113,7 @@ static int cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (wrong != NULL) return complain(ctx, wrong);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     if (key.state != KEY_EMPTY) {
-        reply_error(ctx, state_error(key.state));
+        reply_error(ctx, key_error(key.state));
     } else if (make_filter(ctx, argv[1], &key, &want) != NULL) {
         key_changed(ctx, argv[1], "cf.reserve");
         reply_ok(ctx);
@@ -223,7 +217,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     const bool make = key.state == KEY_EMPTY && !how->nocreate;
     if (make) f = make_filter(ctx, name, &key, &how->want);
     if (f == NULL) {
-        if (!make) reply_error(ctx, state_error(key.state));
+        if (!make) reply_error(ctx, key_error(key.state));
     } else if (cf_is_loading(f)) {
         reply_error(ctx, add_error(CF_LOADING));
     } else if (is_at_its_end(f) && !is_following(ctx)) {
@@ -382,19 +376,11 @@ static int cf_compact_command(RedisModuleCtx *ctx, RedisModuleString **argv, int
 
 /* ---- CF.INFO, CF.DEBUG */
 
-static const struct cf *need_filter(RedisModuleCtx *ctx, RedisModuleString *name, struct key *key) {
-    *key = key_open(ctx, name, REDISMODULE_READ, cf_type);
-    if (key->state == KEY_OURS) return key->value;
-    reply_error(ctx, state_error(key->state));
-    key_close(key);
-    return NULL;
-}
-
 /* CF.INFO key */
 static int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
     struct key key;
-    const struct cf *f = need_filter(ctx, argv[1], &key);
+    const struct cf *f = key_need(ctx, argv[1], cf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     const struct cf_numbers n = cf_numbers(f);
     RedisModule_ReplyWithMap(ctx, 8);
@@ -414,7 +400,7 @@ static int cf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 static int cf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
     struct key key;
-    const struct cf *f = need_filter(ctx, argv[1], &key);
+    const struct cf *f = key_need(ctx, argv[1], cf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     const struct cf_numbers n = cf_numbers(f);
     char line[256];
@@ -458,7 +444,7 @@ static int cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
         return reply_error(ctx, "Invalid position");
     }
     struct key key;
-    const struct cf *f = need_filter(ctx, argv[1], &key);
+    const struct cf *f = key_need(ctx, argv[1], cf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     size_t length = 0;
     uint8_t *chunk = cf_numbers(f).items == 0 ? NULL : chunk_of(f, iterator, &length, &next);
@@ -514,19 +500,12 @@ static int cf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (key.state == KEY_EMPTY && iterator == 1) {
         wrong = load_header(ctx, &key, bytes, length);
     } else if (key.state != KEY_OURS || iterator == 1) {
-        wrong = state_error(key.state);
+        wrong = key_error(key.state);
     } else {
         wrong = load_chunk(key.value, iterator, bytes, length);
     }
-    if (wrong != NULL) {
-        reply_error(ctx, wrong);
-    } else {
-        RedisModule_ReplicateVerbatim(ctx);
-        key_changed(ctx, argv[1], "cf.loadchunk");
-        reply_ok(ctx);
-    }
     key_close(&key);
-    return REDISMODULE_OK;
+    return reply_done(ctx, argv[1], wrong, "cf.loadchunk");
 }
 
 const struct command cf_commands[] = {

@@ -5,7 +5,7 @@
  *
  *     RDB      u 2^64-1, u 0, s header, then for each piece that is there u number, s piece,
  *              and u 2^64-1 at the end
- *     AOF      KEY.LOADCHUNK key 1 header, then ... key number+2 piece
+ *     AOF      BF.LOADCHUNK key 1 header, then BF.LOADCHUNK key number+2 piece (or CF.)
  *     header   ..., u64 checksum of all before: SipHash-2-4 with a secret of zeros
  *
  * Where there is no memory for a piece the rest is not written.  The header tells what is missing,

@@ -33,7 +33,29 @@ void key_close(const struct key *key) {
     if (key->handle != NULL) RedisModule_CloseKey(key->handle);
 }
 
+const char *key_error(enum key_state state) {
+    return state == KEY_EMPTY        ? "ERR not found"
+           : state == KEY_WRONG_TYPE ? REDISMODULE_ERRORMSG_WRONGTYPE
+                                     : "ERR item exists";
+}
+
+const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleType *type,
+                     struct key *key) {
+    *key = key_open(ctx, name, REDISMODULE_READ, type);
+    if (key->state == KEY_OURS) return key->value;
+    reply_error(ctx, key_error(key->state));
+    key_close(key);
+    return NULL;
+}
+
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
     RedisModule_SignalModifiedKey(ctx, name);
     RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);
+}
+
+int reply_done(RedisModuleCtx *ctx, RedisModuleString *name, const char *wrong, const char *event) {
+    if (wrong != NULL) return reply_error(ctx, wrong);
+    RedisModule_ReplicateVerbatim(ctx);
+    key_changed(ctx, name, event);
+    return reply_ok(ctx);
 }

@@ -23,7 +23,18 @@ struct key {
 struct key key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, RedisModuleType *type);
 void key_close(const struct key *key);
 
+/* What is wrong with a key that is not as the command needs it: nothing there, another type, or
+ * (KEY_OURS, where there should be none) one that exists. */
+const char *key_error(enum key_state state);
+/* The value of a key that must be there, opened for reading; else replies with an error, and
+ * there is nothing to close. */
+const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleType *type,
+                     struct key *key);
+
 /* Something was done to the key: tells watchers and subscribers. */
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
+/* The end of a command that was done as it was said: replicates it, tells of it, replies OK.  With
+ * an error in `wrong`: replies that instead. */
+int reply_done(RedisModuleCtx *ctx, RedisModuleString *name, const char *wrong, const char *event);
 
 #endif

@@ -15,10 +15,6 @@
 
 #define LOADING "ERR the filter is being loaded"
 
-static const char *state_error(enum key_state state) {
-    return state == KEY_EMPTY ? "ERR not found" : REDISMODULE_ERRORMSG_WRONGTYPE;
-}
-
 /* ---- TAMIS.LOAD */
 
 static int hex_digit(char c) {
@@ -106,7 +102,7 @@ static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct
 
 static int abort_load(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key) {
     struct served *s = key->value;
-    if (s == NULL) return reply_error(ctx, state_error(key->state));
+    if (s == NULL) return reply_error(ctx, key_error(key->state));
     served_abort(s);
     if (s->filter == NULL) RedisModule_DeleteKey(key->handle);
     RedisModule_ReplicateVerbatim(ctx);
@@ -143,7 +139,7 @@ static const struct served *need_filter(RedisModuleCtx *ctx, RedisModuleString *
     *key = key_open(ctx, name, REDISMODULE_READ, served_type);
     const struct served *s = key->value;
     if (s != NULL && s->filter != NULL) return s;
-    reply_error(ctx, s != NULL ? LOADING : state_error(key->state));
+    reply_error(ctx, s != NULL ? LOADING : key_error(key->state));
     key_close(key);
     return NULL;
 }
@@ -194,7 +190,7 @@ static int tamis_info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int
     const struct served *s = key.value;
     tamis_facts facts = TAMIS_FACTS_INIT;
     if (s == NULL) {
-        reply_error(ctx, state_error(key.state));
+        reply_error(ctx, key_error(key.state));
     } else {
         const bool there = s->filter != NULL && tamis_info(s->filter, &facts) == TAMIS_OK;
         RedisModule_ReplyWithMap(ctx, 9);
