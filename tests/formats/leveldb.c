@@ -51,25 +51,6 @@ static void check_odd(void) {
     vector_table_free(&t);
 }
 
-static void check_tables(void) {
-    struct vector_table t = vector_table("leveldb/sst_manifest.tsv");
-    for (size_t i = 0; i < t.rows; i++) {
-        const char *id = vector_cell(&t, i, "id");
-        struct vector_bytes bytes = vector_file(vector_cell(&t, i, "sst"));
-        struct vector_keys keys = vector_keys(vector_cell(&t, i, "keys"));
-        struct vector_keys probes = vector_keys(vector_cell(&t, i, "probes"));
-        tamis_container *c = container_open("leveldb-table", &bytes, id);
-        if (c != NULL)
-            container_answers(c, NULL, &keys, &probes, vector_cell(&t, i, "answers"), id);
-        tamis_container_free(c);
-        container_hostile(&bytes, bytes.length / (size_t)run_pick(20, 2000, 20000) + 1, id);
-        vector_keys_free(&keys);
-        vector_keys_free(&probes);
-        vector_bytes_free(&bytes);
-    }
-    vector_table_free(&t);
-}
-
 int main(int argc, char **argv) {
     run_start(argc, argv, "leveldb");
     struct vector_table t = vector_table("leveldb/manifest.tsv");
@@ -77,6 +58,6 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < t.rows; i++) check_row(&t, i, &hostile);
     vector_table_free(&t);
     check_odd();
-    check_tables();
+    container_tables("leveldb/sst_manifest.tsv", "leveldb-table");
     return run_end();
 }

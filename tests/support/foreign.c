@@ -333,6 +333,25 @@ void container_hostile(const struct vector_bytes *bytes, size_t step, const char
     free(changed);
 }
 
+void container_tables(const char *manifest, const char *format) {
+    struct vector_table t = vector_table(manifest);
+    for (size_t i = 0; i < t.rows; i++) {
+        const char *id = vector_cell(&t, i, "id");
+        struct vector_bytes bytes = vector_file(vector_cell(&t, i, "sst"));
+        struct vector_keys keys = vector_keys(vector_cell(&t, i, "keys"));
+        struct vector_keys probes = vector_keys(vector_cell(&t, i, "probes"));
+        tamis_container *c = container_open(format, &bytes, id);
+        if (c != NULL)
+            container_answers(c, NULL, &keys, &probes, vector_cell(&t, i, "answers"), id);
+        tamis_container_free(c);
+        container_hostile(&bytes, bytes.length / (size_t)run_pick(20, 2000, 20000) + 1, id);
+        vector_keys_free(&keys);
+        vector_keys_free(&probes);
+        vector_bytes_free(&bytes);
+    }
+    vector_table_free(&t);
+}
+
 /* ---------------------------------------------------------------------------- keys */
 
 static struct vector_keys keys_like(const struct vector_keys *keys, size_t arena) {

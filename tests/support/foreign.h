@@ -64,6 +64,8 @@ void container_answers(const tamis_container *c, const char *part, const struct 
                        const struct vector_keys *probes, const char *answers, const char *id);
 /* As foreign_hostile, for every `step`-th byte and length. */
 void container_hostile(const struct vector_bytes *bytes, size_t step, const char *id);
+/* All three, for every table of keys and values that a manifest lists. */
+void container_tables(const char *manifest, const char *format);
 
 /* The keys of a file and, for typed columns, as the system hashes them. */
 struct vector_keys foreign_utf16(const struct vector_keys *keys);
