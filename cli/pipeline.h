@@ -7,8 +7,10 @@
  *     emit     when all blocks before it have been emitted: prints,  (serial, in input order)
  *              adds to the builder, counts
  *
- * So a block stays in the cache of one core from the read to the end, there is no queue, and
- * memory is one block per thread.  Further threads start only when the input has proved long. */
+ * So a block stays in the cache of one core from the read to the end.  A thread whose block is not
+ * the next one leaves it to whoever emits that, and goes on reading: to sleep and be woken takes
+ * as long as the work on a block.  Memory is a few blocks per thread.  Further threads start
+ * only when the input has proved long. */
 #ifndef TAMIS_CLI_PIPELINE_H
 #define TAMIS_CLI_PIPELINE_H
 

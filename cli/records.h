@@ -33,11 +33,12 @@ struct record_error {
 struct block {
     uint8_t *data;
     size_t capacity;
-    size_t length;     /* whole records, delimiters included */
-    bool unterminated; /* the last record has no delimiter */
-    bool pause;        /* the input had no more for now: show what there is */
-    size_t input;      /* index of its input */
-    uint64_t sequence; /* 0, 1, 2, ... over all inputs */
+    size_t length;      /* whole records, delimiters included */
+    bool unterminated;  /* the last record has no delimiter */
+    bool pause;         /* the input had no more for now: show what there is */
+    size_t input;       /* index of its input */
+    uint64_t sequence;  /* 0, 1, 2, ... over all inputs */
+    struct block *next; /* in a list of blocks that nobody has */
 
     /* Filled by a job: see pipeline.h. */
     size_t records;
