@@ -46,9 +46,10 @@ struct tamis__group {
     uint64_t *hashes;
     size_t count;
     unsigned lg_buckets;
-    size_t *start; /* 2^lg_buckets + 1 */
-    bool distinct; /* known to have no repeats */
-    bool lent;     /* `hashes` belongs to the keys; it may be changed */
+    size_t *start;              /* 2^lg_buckets + 1 */
+    bool distinct;              /* known to have no repeats */
+    bool lent;                  /* `hashes` belongs to the keys; it may be changed */
+    struct tamis__shelf *shelf; /* where its memory is kept for the next one, or NULL */
     tamis_allocator allocator;
     size_t hashes_bytes, start_bytes; /* as allocated */
 };

@@ -4,6 +4,7 @@
  * repeats by themselves do without (peeled.c): it takes 4 ns a hash. */
 #include "family/keys_group.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,8 +32,7 @@ void tamis__stretch_scatter(const struct tamis__stretch *s, unsigned skip, unsig
     }
 }
 
-/* Counts become starts: counts[p] is where part p begins; counts[parts] is the end. */
-static void starts_from_counts(uint64_t *counts, size_t parts) {
+void tamis__starts_from_counts(uint64_t *counts, size_t parts) {
     uint64_t at = 0;
     for (size_t p = 0; p < parts; p++) {
         const uint64_t n = counts[p];
@@ -69,28 +69,84 @@ tamis_status tamis__group_lend(struct tamis__group *g, uint64_t *hashes, size_t 
     return TAMIS_OK;
 }
 
-tamis_status tamis__group_copy(struct tamis__group *g, const struct tamis__stretch *s,
-                               unsigned skip) {
-    tamis_status status = group_init(g, s->count);
-    const size_t buckets = (size_t)1 << g->lg_buckets, next_bytes = (buckets + 1) * 8;
+/* ---- the shelf */
+
+void tamis__shelf_open(struct tamis__shelf *shelf, size_t most) {
+    shelf->bytes = most * sizeof(uint64_t);
+    for (size_t i = 0; i < TAMIS__SHELF_PLACES; i++) atomic_init(&shelf->place[i], NULL);
+}
+
+void tamis__shelf_close(struct tamis__shelf *shelf, const tamis_allocator *a) {
+    for (size_t i = 0; i < TAMIS__SHELF_PLACES; i++) {
+        tamis__table_free(a, atomic_load(&shelf->place[i]), shelf->bytes);
+    }
+}
+
+static void *shelf_take(struct tamis__shelf *shelf) {
+    void *memory = NULL;
+    for (size_t i = 0; shelf != NULL && memory == NULL && i < TAMIS__SHELF_PLACES; i++) {
+        memory = atomic_exchange(&shelf->place[i], NULL);
+    }
+    return memory;
+}
+
+static bool shelf_put(struct tamis__shelf *shelf, void *memory) {
+    for (size_t i = 0; shelf != NULL && i < TAMIS__SHELF_PLACES; i++) {
+        void *nothing = NULL;
+        if (atomic_compare_exchange_strong(&shelf->place[i], &nothing, memory)) return true;
+    }
+    return false;
+}
+
+/* ---- a group */
+
+tamis_status tamis__group_open(struct tamis__group *g, size_t count) {
+    const tamis_status status = group_init(g, count);
+    if (status != TAMIS_OK) return status;
+    g->start[0] = 0;
+    g->hashes_bytes = g->shelf != NULL ? g->shelf->bytes : count * sizeof *g->hashes;
+    g->hashes = (uint64_t *)shelf_take(g->shelf);
+    if (g->hashes == NULL) g->hashes = tamis__table_alloc(&g->allocator, g->hashes_bytes);
+    return g->hashes == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
+}
+
+void tamis__group_fill(struct tamis__group *g, const struct tamis__stretch *s, size_t stretches,
+                       unsigned skip, size_t unit, unsigned lg_units, uint64_t *next) {
+    const unsigned lg = g->lg_buckets - lg_units;
+    const size_t buckets = (size_t)1 << lg;
+    size_t *start = g->start + (unit << lg);
+    memset(next, 0, buckets * sizeof *next);
+    for (size_t i = 0; i < stretches; i++) {
+        tamis__stretch_count(&s[i], skip + lg_units, lg, next);
+    }
+    for (size_t b = 0; b < buckets; b++) {
+        const size_t count = (size_t)next[b];
+        next[b] = start[b];
+        start[b + 1] = start[b] + count;
+    }
+    for (size_t i = 0; i < stretches; i++) {
+        tamis__stretch_scatter(&s[i], skip + lg_units, lg, skip, next, g->hashes);
+    }
+}
+
+tamis_status tamis__group_copy(struct tamis__group *g, const struct tamis__stretch *s) {
+    tamis_status status = tamis__group_open(g, s->count);
+    const size_t next_bytes = sizeof(uint64_t) << g->lg_buckets;
     uint64_t *next = (uint64_t *)tamis__alloc(&g->allocator, next_bytes);
-    g->hashes_bytes = s->count * sizeof *g->hashes;
-    g->hashes = (uint64_t *)tamis__table_alloc(&g->allocator, g->hashes_bytes);
-    if (next == NULL || g->hashes == NULL) status = TAMIS_E_NOMEM;
+    if (next == NULL) status = TAMIS_E_NOMEM;
     if (status == TAMIS_OK) {
-        memset(next, 0, next_bytes);
-        tamis__stretch_count(s, skip, g->lg_buckets, next);
-        starts_from_counts(next, buckets);
-        for (size_t b = 0; b <= buckets; b++) g->start[b] = (size_t)next[b];
-        tamis__stretch_scatter(s, skip, g->lg_buckets, skip, next, g->hashes);
+        tamis__group_fill(g, s, 1, 0, 0, 0, next);
+    } else {
+        tamis__group_free(g);
     }
     tamis__release(&g->allocator, next, next_bytes);
-    if (status != TAMIS_OK) tamis__group_free(g);
     return status;
 }
 
 void tamis__group_free(struct tamis__group *g) {
-    if (!g->lent) tamis__table_free(&g->allocator, g->hashes, g->hashes_bytes);
+    if (!g->lent && !shelf_put(g->shelf, g->hashes)) {
+        tamis__table_free(&g->allocator, g->hashes, g->hashes_bytes);
+    }
     tamis__release(&g->allocator, g->start, g->start_bytes);
     g->hashes = NULL;
     g->start = NULL;
@@ -238,7 +294,7 @@ static void sort_bucket(uint64_t *hash, size_t count, unsigned skip) {
     const struct tamis__stretch s = {copy, count, false};
     memcpy(copy, hash, count * sizeof *hash);
     tamis__stretch_count(&s, skip, SORT_LG, next);
-    starts_from_counts(next, SORT_PARTS);
+    tamis__starts_from_counts(next, SORT_PARTS);
     tamis__stretch_scatter(&s, skip, SORT_LG, 0, next, hash);
     for (size_t p = 0, from = 0; p < SORT_PARTS; from = (size_t)next[p++]) {
         const size_t few = (size_t)next[p] - from;

@@ -24,15 +24,39 @@ void tamis__stretch_count(const struct tamis__stretch *s, unsigned skip, unsigne
 void tamis__stretch_scatter(const struct tamis__stretch *s, unsigned skip, unsigned lg,
                             unsigned shift, uint64_t *next, uint64_t *to);
 
+/* Counts become starts: counts[p] is where part p begins; counts[parts] is the end. */
+void tamis__starts_from_counts(uint64_t *counts, size_t parts);
+
 /* log2 of the buckets of a shard of so many hashes, repeats included. */
 unsigned tamis__group_lg_buckets(uint64_t count);
 
-/* Both fill in a group that has its allocator and nothing else.
- * A copy: groups the hashes by their bits after the first `skip`, which are shifted out. */
-tamis_status tamis__group_copy(struct tamis__group *g, const struct tamis__stretch *s,
-                               unsigned skip);
+/* Memory of groups that are done with, for those that come: new memory would have to be cleared,
+ * which takes longer than filling it.  Used by several threads. */
+#define TAMIS__SHELF_PLACES 8
+struct tamis__shelf {
+    size_t bytes; /* of each */
+    _Atomic(void *) place[TAMIS__SHELF_PLACES];
+};
+
+/* For groups of at most `most` hashes. */
+void tamis__shelf_open(struct tamis__shelf *shelf, size_t most);
+void tamis__shelf_close(struct tamis__shelf *shelf, const tamis_allocator *a);
+
+/* Memory for so many hashes, for a group that has its allocator and nothing else. */
+tamis_status tamis__group_open(struct tamis__group *g, size_t count);
+
+/* Fills unit after unit of a group, in order: of 2^lg_units equal ones, each some buckets.  The
+ * first `skip` bits of the hashes, which are the shard, are shifted out.  `next` is room for the
+ * buckets of a unit. */
+void tamis__group_fill(struct tamis__group *g, const struct tamis__stretch *s, size_t stretches,
+                       unsigned skip, size_t unit, unsigned lg_units, uint64_t *next);
+
+/* Groups a copy of the hashes of a shard, of which nothing has to be shifted out.  For a group as
+ * above. */
+tamis_status tamis__group_copy(struct tamis__group *g, const struct tamis__stretch *s);
+
 /* No copy: the hashes are grouped already, and 2^lg_finer parts, whose starts are given, make a
- * bucket. */
+ * bucket.  For a group as above. */
 tamis_status tamis__group_lend(struct tamis__group *g, uint64_t *hashes, size_t count,
                                const uint64_t *start, unsigned lg_finer);
 

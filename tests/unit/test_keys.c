@@ -11,7 +11,7 @@
 
 #include "../support/filters.h"
 #include "core/bits.h"
-#include "family/keys.h"
+#include "family/keys_runs.h"
 
 static const tamis_allocator standard = {NULL, NULL, NULL, NULL};
 
@@ -124,6 +124,50 @@ static void test_shards(void **state) {
     free(hashes);
 }
 
+/* Runs, asked for any number of shards: as many as parts, fewer, and more.  Those in the first half
+ * of the hashes are spilled, or not. */
+static void runs_in_shards(const uint64_t *mixed, size_t count, unsigned lg, bool spill) {
+    struct tamis__runs runs;
+    uint64_t *got = NEED(uint64_t, count);
+    size_t total = 0;
+    assert_int_equal(tamis__runs_open(&runs, &standard, spill ? 1 : 0, "/tmp"), TAMIS_OK);
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < 3000 ? count - at : 3000;
+        assert_int_equal(tamis__runs_add(&runs, mixed + at, n), TAMIS_OK);
+        if (spill && at < count / 2) assert_int_equal(tamis__runs_spill(&runs, false), TAMIS_OK);
+    }
+    tamis__runs_seal(&runs, lg);
+    for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
+        struct tamis__group g = {.allocator = standard};
+        assert_int_equal(tamis__runs_shard(&runs, shard, &g), TAMIS_OK);
+        for (size_t b = 0; b < (size_t)1 << g.lg_buckets; b++) {
+            for (size_t i = g.start[b]; i < g.start[b + 1]; i++) {
+                assert_int_equal(tamis__part_of(g.hashes[i], 0, g.lg_buckets), b);
+                got[total++] = lg == 0 ? g.hashes[i] : shard << (64 - lg) | g.hashes[i] >> lg;
+            }
+        }
+        tamis__group_free(&g);
+    }
+    assert_int_equal(total, count);
+    qsort(got, count, sizeof *got, compare);
+    for (size_t i = 0; i < count; i++) assert_int_equal(got[i] >> lg << lg, mixed[i] >> lg << lg);
+    tamis__runs_close(&runs);
+    free(got);
+}
+
+static void test_runs(void **state) {
+    const size_t count = 100000;
+    const unsigned lg[] = {0, 1, 5, 10, 11, 13};
+    uint64_t *hashes = hashes_make(count, 7, STREAM_MEMBERS);
+    (void)state;
+    qsort(hashes, count, sizeof *hashes, compare);
+    for (size_t i = 0; i < sizeof lg / sizeof *lg; i++) {
+        runs_in_shards(hashes, count, lg[i], false);
+        runs_in_shards(hashes, count, lg[i], true);
+    }
+    free(hashes);
+}
+
 static void test_lg_shards(void **state) {
     (void)state;
     assert_int_equal(tamis__keys_lg_shards(0), 0);
@@ -158,6 +202,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_lg_shards),
         cmocka_unit_test(test_no_place_to_spill),
     };

@@ -1,0 +1,404 @@
+/* keys_runs.c - see keys_runs.h */
+#define _GNU_SOURCE 1 /* O_TMPFILE, pwritev */
+#include "family/keys_runs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define RUN_LG 10
+#define RUN_PARTS ((size_t)1 << RUN_LG)
+
+/* Part p is the hashes start[p] .. start[p+1), of `hashes` or, if that is NULL, of the file. */
+struct tamis__run {
+    struct tamis__run *next;
+    uint64_t start[RUN_PARTS + 1];
+    uint64_t *hashes;
+};
+
+/* Memory for several runs: together they are large enough for huge pages. */
+struct tamis__slab {
+    struct tamis__slab *next;
+    uint64_t *hashes;
+    size_t room, used; /* in hashes */
+};
+
+#define SLAB_BYTES ((size_t)4 << 20)
+
+/* ---- life */
+
+tamis_status tamis__runs_open(struct tamis__runs *runs, const tamis_allocator *a, uint64_t limit,
+                              const char *temporary) {
+    *runs = (struct tamis__runs){.allocator = *a, .file = -1};
+    tamis__shelf_open(&runs->shelf, 0);
+    /* With little memory, no more than a run needs. */
+    if (limit == 0 || limit >= 4 * SLAB_BYTES) runs->slab_least = SLAB_BYTES;
+    if (limit == 0) return TAMIS_OK;
+    runs->temporary_bytes = strlen(temporary) + 1;
+    runs->temporary = tamis__alloc(a, runs->temporary_bytes);
+    if (runs->temporary == NULL) return TAMIS_E_NOMEM;
+    memcpy(runs->temporary, temporary, runs->temporary_bytes);
+    return TAMIS_OK;
+}
+
+static void free_runs(const tamis_allocator *a, struct tamis__run *run) {
+    while (run != NULL) {
+        struct tamis__run *next = run->next;
+        tamis__release(a, run, sizeof *run);
+        run = next;
+    }
+}
+
+static void free_slabs(const tamis_allocator *a, struct tamis__slab *slab) {
+    while (slab != NULL) {
+        struct tamis__slab *next = slab->next;
+        tamis__table_free(a, slab->hashes, slab->room * 8);
+        tamis__release(a, slab, sizeof *slab);
+        slab = next;
+    }
+}
+
+void tamis__runs_close(struct tamis__runs *runs) {
+    const tamis_allocator *a = &runs->allocator;
+    free_runs(a, runs->first);
+    free_slabs(a, runs->slabs);
+    free_slabs(a, runs->spare);
+    tamis__shelf_close(&runs->shelf, a);
+    if (runs->file >= 0) close(runs->file);
+    tamis__release(a, runs->temporary, runs->temporary_bytes);
+}
+
+static void append(struct tamis__runs *runs, struct tamis__run *run) {
+    run->next = NULL;
+    if (runs->last == NULL) {
+        runs->first = run;
+    } else {
+        runs->last->next = run;
+    }
+    runs->last = run;
+    runs->count++;
+}
+
+/* ---- in memory */
+
+/* A slab with room for so many hashes, a spare one if there is one. */
+static struct tamis__slab *new_slab(struct tamis__runs *runs, size_t count) {
+    struct tamis__slab *slab = runs->spare;
+    if (slab != NULL && slab->room >= count) {
+        runs->spare = slab->next;
+        slab->used = 0;
+        return slab;
+    }
+    slab = tamis__alloc(&runs->allocator, sizeof *slab);
+    if (slab == NULL) return NULL;
+    *slab = (struct tamis__slab){.room = count};
+    if (slab->room < runs->slab_least / 8) slab->room = runs->slab_least / 8;
+    slab->hashes = tamis__table_alloc(&runs->allocator, (uint64_t)slab->room * 8);
+    if (slab->hashes != NULL) return slab;
+    tamis__release(&runs->allocator, slab, sizeof *slab);
+    return NULL;
+}
+
+/* Room for so many hashes; NULL if there is no memory. */
+static uint64_t *take_room(struct tamis__runs *runs, size_t count) {
+    struct tamis__slab *slab = runs->slabs;
+    if (slab == NULL || slab->room - slab->used < count) {
+        slab = new_slab(runs, count);
+        if (slab == NULL) return NULL;
+        slab->next = runs->slabs;
+        runs->slabs = slab;
+        runs->held_bytes += (uint64_t)slab->room * 8;
+    }
+    uint64_t *room = slab->hashes + slab->used;
+    slab->used += count;
+    return room;
+}
+
+tamis_status tamis__runs_add(struct tamis__runs *runs, const uint64_t *hashes, size_t count) {
+    struct tamis__run *run = tamis__alloc(&runs->allocator, sizeof *run);
+    if (run == NULL) return TAMIS_E_NOMEM;
+    run->hashes = take_room(runs, count);
+    if (run->hashes == NULL) {
+        tamis__release(&runs->allocator, run, sizeof *run);
+        return TAMIS_E_NOMEM;
+    }
+    const struct tamis__stretch s = {hashes, count, false};
+    uint64_t next[RUN_PARTS + 1] = {0};
+    tamis__stretch_count(&s, 0, RUN_LG, next);
+    tamis__starts_from_counts(next, RUN_PARTS);
+    memcpy(run->start, next, sizeof next);
+    tamis__stretch_scatter(&s, 0, RUN_LG, 0, next, run->hashes);
+    append(runs, run);
+    return TAMIS_OK;
+}
+
+/* ---- in the file */
+
+static int nameless_file(const char *directory) {
+#if defined(O_TMPFILE)
+    const int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0) return fd;
+#endif
+    char name[4096];
+    const int length = snprintf(name, sizeof name, "%s/tamis-XXXXXX", directory);
+    if (length < 0 || (size_t)length >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int named = mkstemp(name);
+    if (named >= 0) unlink(name);
+    return named;
+}
+
+#define VECTORS 256
+
+/* Pieces of memory that follow each other in the file. */
+struct writer {
+    int file;
+    uint64_t at;
+    struct iovec vector[VECTORS];
+    int count;
+};
+
+static bool writer_flush(struct writer *w) {
+    struct iovec *vector = w->vector;
+    while (w->count > 0) {
+        const ssize_t written = pwritev(w->file, vector, w->count, (off_t)w->at);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        w->at += (uint64_t)written;
+        size_t rest = (size_t)written;
+        for (; w->count > 0 && rest >= vector->iov_len; vector++, w->count--) {
+            rest -= vector->iov_len;
+        }
+        if (w->count > 0) {
+            vector->iov_base = (uint8_t *)vector->iov_base + rest;
+            vector->iov_len -= rest;
+        }
+    }
+    return true;
+}
+
+static bool writer_add(struct writer *w, const uint64_t *hashes, size_t count) {
+    if (count == 0) return true;
+    if (w->count == VECTORS && !writer_flush(w)) return false;
+    w->vector[w->count++] = (struct iovec){(void *)(uintptr_t)hashes, count * 8};
+    return true;
+}
+
+/* Appends the runs from `run` on to the file, merged, and tells where the parts are. */
+static bool write_merged(const struct tamis__runs *runs, const struct tamis__run *run,
+                         uint64_t start[RUN_PARTS + 1]) {
+    struct writer w = {.file = runs->file, .at = runs->file_hashes * 8};
+    uint64_t at = runs->file_hashes;
+    for (size_t p = 0; p < RUN_PARTS; p++) {
+        start[p] = at;
+        for (const struct tamis__run *r = run; r != NULL; r = r->next) {
+            const size_t count = (size_t)(r->start[p + 1] - r->start[p]);
+            if (!writer_add(&w, r->hashes + r->start[p], count)) return false;
+            at += count;
+        }
+    }
+    start[RUN_PARTS] = at;
+    return writer_flush(&w);
+}
+
+/* The runs in memory, off the list: they come after those in the file. */
+static struct tamis__run *detach_held(struct tamis__runs *runs) {
+    struct tamis__run **at = &runs->first;
+    runs->last = NULL;
+    runs->count = 0;
+    for (; *at != NULL && (*at)->hashes == NULL; at = &(*at)->next) {
+        runs->last = *at;
+        runs->count++;
+    }
+    struct tamis__run *held = *at;
+    *at = NULL;
+    return held;
+}
+
+/* Their memory, to be used again, or not. */
+static void release_slabs(struct tamis__runs *runs, bool last) {
+    struct tamis__slab **end = &runs->slabs;
+    while (*end != NULL) end = &(*end)->next;
+    *end = runs->spare;
+    runs->spare = runs->slabs;
+    runs->slabs = NULL;
+    runs->held_bytes = 0;
+    if (!last) return;
+    free_slabs(&runs->allocator, runs->spare);
+    runs->spare = NULL;
+}
+
+tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last) {
+    const tamis_allocator *a = &runs->allocator;
+    if (runs->file < 0 && (runs->file = nameless_file(runs->temporary)) < 0) return TAMIS_E_IO;
+    struct tamis__run *merged = tamis__alloc(a, sizeof *merged);
+    if (merged == NULL) return TAMIS_E_NOMEM;
+    struct tamis__run *held = detach_held(runs);
+    const bool written = write_merged(runs, held, merged->start);
+    free_runs(a, held);
+    release_slabs(runs, last);
+    if (!written) {
+        tamis__release(a, merged, sizeof *merged);
+        return TAMIS_E_IO;
+    }
+    merged->hashes = NULL;
+    runs->file_hashes = merged->start[RUN_PARTS];
+    append(runs, merged);
+    return TAMIS_OK;
+}
+
+static bool read_all(int fd, uint8_t *bytes, size_t size, uint64_t at) {
+    while (size > 0) {
+        const ssize_t n = pread(fd, bytes, size, (off_t)at);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes += n;
+        at += (uint64_t)n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* ---- shards */
+
+/* A shard is gathered in 2^lg_units units, each some parts of the runs and some buckets of the
+ * group.  With more shards than parts, a part holds several of them: `mixed`. */
+struct gather {
+    const struct tamis__runs *runs;
+    uint64_t shard;
+    unsigned lg_shards, lg_units, lg_parts; /* units, and parts of a unit */
+    bool mixed;
+    struct tamis__stretch *stretch; /* of a unit, one for each run */
+    uint64_t *copy, *next;          /* of a unit: hashes that cannot be used as they lie; buckets */
+    size_t copy_room, next_room;
+};
+
+/* The unit's stretch of a run, from its first part to its last. */
+static size_t unit_of(const struct gather *t, const struct tamis__run *run, size_t unit,
+                      uint64_t *from) {
+    const size_t units = t->mixed ? (size_t)(t->shard >> (t->lg_shards - RUN_LG))
+                                  : ((size_t)t->shard << t->lg_units) + unit;
+    *from = run->start[units << t->lg_parts];
+    return (size_t)(run->start[(units + 1) << t->lg_parts] - *from);
+}
+
+static bool is_copied(const struct gather *t, const struct tamis__run *run) {
+    return run->hashes == NULL || t->mixed;
+}
+
+/* Hashes of a unit: all, or those that are copied. */
+static size_t unit_count(const struct gather *t, size_t unit, bool all) {
+    uint64_t from;
+    size_t count = 0;
+    for (const struct tamis__run *r = t->runs->first; r != NULL; r = r->next) {
+        if (all || is_copied(t, r)) count += unit_of(t, r, unit, &from);
+    }
+    return count;
+}
+
+/* Keeps the hashes of the shard. */
+static size_t keep_shard(const struct gather *t, const uint64_t *hashes, size_t count,
+                         uint64_t *to) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        to[kept] = hashes[i];
+        kept += tamis__part_of(hashes[i], 0, t->lg_shards) == t->shard;
+    }
+    return kept;
+}
+
+/* Finds, or reads, the hashes of a unit. */
+static bool gather_unit(const struct gather *t, size_t unit, size_t *count) {
+    struct tamis__stretch *stretch = t->stretch;
+    uint64_t *copy = t->copy, from;
+    *count = 0;
+    for (const struct tamis__run *r = t->runs->first; r != NULL; r = r->next, stretch++) {
+        size_t n = unit_of(t, r, unit, &from);
+        const uint64_t *hashes = r->hashes == NULL ? copy : r->hashes + from;
+        if (r->hashes == NULL && !read_all(t->runs->file, (uint8_t *)copy, n * 8, from * 8)) {
+            return false;
+        }
+        if (t->mixed) {
+            n = keep_shard(t, hashes, n, copy);
+            hashes = copy;
+        }
+        if (is_copied(t, r)) copy += n;
+        *stretch = (struct tamis__stretch){hashes, n, false};
+        *count += n;
+    }
+    return true;
+}
+
+/* Memory for the largest unit of a group with so many buckets. */
+static tamis_status gather_open(struct gather *t, unsigned lg_buckets) {
+    const tamis_allocator *a = &t->runs->allocator;
+    for (size_t unit = 0; unit < (size_t)1 << t->lg_units; unit++) {
+        const size_t count = unit_count(t, unit, false);
+        if (count > t->copy_room) t->copy_room = count;
+    }
+    t->next_room = (size_t)1 << (lg_buckets - t->lg_units);
+    t->stretch = tamis__alloc(a, t->runs->count * sizeof *t->stretch);
+    t->copy = tamis__alloc(a, t->copy_room * 8);
+    t->next = tamis__alloc(a, t->next_room * 8);
+    const bool ready = t->stretch != NULL && t->copy != NULL && t->next != NULL;
+    return ready ? TAMIS_OK : TAMIS_E_NOMEM;
+}
+
+static void gather_close(const struct gather *t) {
+    const tamis_allocator *a = &t->runs->allocator;
+    tamis__release(a, t->stretch, t->runs->count * sizeof *t->stretch);
+    tamis__release(a, t->copy, t->copy_room * 8);
+    tamis__release(a, t->next, t->next_room * 8);
+}
+
+static tamis_status gather_all(struct gather *t, struct tamis__group *g) {
+    size_t count = unit_count(t, 0, true);
+    if (!t->mixed) {
+        /* So far the shard is one unit. */
+        const unsigned lg_buckets = tamis__group_lg_buckets(count);
+        t->lg_units = lg_buckets < t->lg_parts ? lg_buckets : t->lg_parts;
+        t->lg_parts -= t->lg_units;
+    }
+    tamis_status status = gather_open(t, tamis__group_lg_buckets(count));
+    if (status == TAMIS_OK && t->mixed && !gather_unit(t, 0, &count)) status = TAMIS_E_IO;
+    if (status == TAMIS_OK) status = tamis__group_open(g, count);
+    for (size_t unit = 0; status == TAMIS_OK && unit < (size_t)1 << t->lg_units; unit++) {
+        if (!t->mixed && !gather_unit(t, unit, &count)) status = TAMIS_E_IO;
+        if (status != TAMIS_OK) break;
+        tamis__group_fill(g, t->stretch, t->runs->count, t->lg_shards, unit, t->lg_units, t->next);
+    }
+    gather_close(t);
+    return status;
+}
+
+static struct gather gather_of(struct tamis__runs *runs, uint64_t shard) {
+    struct gather t = {.runs = runs, .shard = shard, .lg_shards = runs->lg_shards};
+    t.mixed = t.lg_shards > RUN_LG;
+    t.lg_parts = t.mixed ? 0 : RUN_LG - t.lg_shards;
+    return t;
+}
+
+void tamis__runs_seal(struct tamis__runs *runs, unsigned lg_shards) {
+    size_t most = 0;
+    runs->lg_shards = lg_shards;
+    for (uint64_t shard = 0; lg_shards <= RUN_LG && shard >> lg_shards == 0; shard++) {
+        const struct gather t = gather_of(runs, shard);
+        const size_t count = unit_count(&t, 0, true);
+        if (count > most) most = count;
+    }
+    tamis__shelf_open(&runs->shelf, most);
+}
+
+tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, struct tamis__group *g) {
+    struct gather t = gather_of(runs, shard);
+    if (!t.mixed) g->shelf = &runs->shelf; /* else its size is not known beforehand */
+    const tamis_status status = gather_all(&t, g);
+    if (status != TAMIS_OK) tamis__group_free(g);
+    return status;
+}

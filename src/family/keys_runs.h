@@ -1,0 +1,61 @@
+/* keys_runs.h - hashes of sets of more than one shard, grouped as they come
+ *
+ * A run is some hashes grouped by their top RUN_LG bits: a part of it is all of its hashes that
+ * begin with the same bits.  Runs are made in memory, of up to TAMIS__RUN_MOST hashes, so that
+ * grouping stays in the cache and whoever waits for it does not wait for long.  When those in
+ * memory have grown to a limit, they are merged, part by part, into one run of a nameless temporary
+ * file.
+ *
+ *     run 1, in memory    [part 0][part 1][part 2]...[part 1023]
+ *     run 2, in memory    [part 0][part 1][part 2]...[part 1023]
+ *     run 3, in the file  [   part 0   ][   part 1   ]...
+ *
+ * A shard is some parts of every run: they are gathered part by part, and the buckets of a part
+ * are few, so that this stays in the cache as well. */
+#ifndef TAMIS_FAMILY_KEYS_RUNS_H
+#define TAMIS_FAMILY_KEYS_RUNS_H
+
+#include "family/keys_group.h"
+
+#define TAMIS__RUN_MOST ((size_t)1 << 17)
+
+struct tamis__run;
+struct tamis__slab;
+
+struct tamis__runs {
+    tamis_allocator allocator;
+    struct tamis__run *first, *last;
+    size_t count;
+    struct tamis__slab *slabs; /* memory of the runs that are not in the file */
+    uint64_t held_bytes;       /* of these slabs */
+    unsigned lg_shards;        /* once it is sealed */
+    size_t slab_least;         /* bytes of a slab, as a rule */
+    struct tamis__slab *spare; /* of runs that were spilled: new memory would be cleared again */
+
+    struct tamis__shelf shelf; /* for the groups of its shards, once it is sealed */
+
+    char *temporary;
+    size_t temporary_bytes;
+    int file; /* -1: nothing spilled */
+    uint64_t file_hashes;
+};
+
+/* `limit`: spill from there on, to `temporary`; 0: never. */
+tamis_status tamis__runs_open(struct tamis__runs *runs, const tamis_allocator *a, uint64_t limit,
+                              const char *temporary);
+void tamis__runs_close(struct tamis__runs *runs);
+
+/* Makes a run in memory of at most TAMIS__RUN_MOST mixed hashes. */
+tamis_status tamis__runs_add(struct tamis__runs *runs, const uint64_t *hashes, size_t count);
+
+/* Moves the runs in memory to the file; `last`: none will come after. */
+tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last);
+
+/* No more runs: gets ready for 2^lg_shards shards. */
+void tamis__runs_seal(struct tamis__runs *runs, unsigned lg_shards);
+
+/* Gathers one of them.  Fills in a group that has its allocator and nothing else.  May be called
+ * from several threads, and for a shard more than once. */
+tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, struct tamis__group *g);
+
+#endif
