@@ -93,6 +93,9 @@ static uint64_t key_to_add(uint64_t i, size_t n) {
     (void)n;
     return member(i);
 }
+/* Every round builds from other keys, the n-th and those after it: whether a static filter is built
+ * at the first attempt depends on its keys. */
+static uint64_t key_to_build(uint64_t i, size_t n) { return member(n + i); }
 /* Asked in an order that has nothing to do with that of the adds. */
 static uint64_t key_to_hit(uint64_t i, size_t n) { return member(mix(i + 77) % n); }
 static uint64_t key_to_miss(uint64_t i, size_t n) {
@@ -109,7 +112,8 @@ struct arena {
     const struct bench_settings *settings;
     enum bench_sort sort;
     size_t n, asked;
-    struct key_store added, hits, misses, both;
+    struct key_store added, hits, misses, both, built;
+    size_t rounds;
     void *filters[BENCH_CONTENDERS_MAX];
     struct bench_row *rows[BENCH_CONTENDERS_MAX];
     uint64_t *lines; /* for the limit */
@@ -290,7 +294,7 @@ static void run_operation(struct arena *a, size_t i, enum bench_operation op, un
     switch (op) {
         case OP_BUILD:
             if (c->build != NULL && (threads == 1 || c->ours)) {
-                time_build(c, added, threads, figure);
+                time_build(c, &a->built.keys, threads, figure);
             }
             break;
         case OP_ADD:
@@ -354,6 +358,7 @@ static bool takes_part(const struct arena *a, size_t i) { return a->filters[i] !
 static void run_round(struct arena *a) {
     const size_t count = a->settings->contender_count;
     const unsigned threads_most = bench_cores() > 1 ? 2 : 1;
+    make_keys(&a->built, a->n, a->sort, key_to_build, a->n * ++a->rounds);
     for (size_t i = 0; i < count; i++) {
         if (takes_part(a, i)) run_limit(a, i);
     }
@@ -368,6 +373,7 @@ static void run_round(struct arena *a) {
     for (size_t i = 0; i < count; i++) {
         if (takes_part(a, i)) run_parts(a, i);
     }
+    free_keys(&a->built);
 }
 
 /* ---- space and rate */
