@@ -17,7 +17,7 @@
 #define LOOKS 20000
 
 /* Blocks for each thread: the one that it has, and some that wait to be emitted. */
-#define BLOCKS_EACH 8
+#define BLOCKS_EACH 4
 
 /* A lock that is looked at for a while before a thread sleeps: what it guards takes less time
  * than a sleeper takes to wake.  With two threads on ten million lines it was asleep for a block
