@@ -196,10 +196,12 @@ static tamis_status add_group(tamis_filter *f, struct tamis__group *g, uint64_t 
     return status;
 }
 
-static tamis_status distinct_shard(struct tamis__keys *keys, uint64_t shard,
+static tamis_status distinct_shard(const struct tamis_builder *b, uint64_t shard,
                                    struct tamis__group *g) {
-    tamis_status status = tamis__keys_shard(keys, shard, g);
-    if (status == TAMIS_OK && (status = tamis__group_distinct(g)) != TAMIS_OK) tamis__group_free(g);
+    tamis_status status = tamis__keys_shard(b->keys, shard, g);
+    if (status != TAMIS_OK) return status;
+    status = tamis__group_distinct(g, b->want.threads);
+    if (status != TAMIS_OK) tamis__group_free(g);
     return status;
 }
 
@@ -211,7 +213,7 @@ static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
     tamis_status status = tamis__keys_seal(b->keys, b->want.threads, shards > 1);
     uint64_t distinct = 0;
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
-        status = distinct_shard(b->keys, s, &g);
+        status = distinct_shard(b, s, &g);
         if (status != TAMIS_OK) return status;
         distinct += g.count;
         if (shards > 1) tamis__group_free(&g);
@@ -220,7 +222,7 @@ static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
     if (b->options.capacity == 0) b->want.capacity = b->like.capacity = distinct;
     status = tamis__filter_create(b->family, &b->want, &b->like, out);
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
-        if (shards > 1) status = distinct_shard(b->keys, s, &g);
+        if (shards > 1) status = distinct_shard(b, s, &g);
         if (status != TAMIS_OK) break;
         status = add_group(*out, &g, s, lg);
         if (shards > 1) tamis__group_free(&g);

@@ -64,8 +64,8 @@ tamis_status tamis__keys_shard(struct tamis__keys *keys, uint64_t shard,
                                struct tamis__group *group);
 void tamis__group_free(struct tamis__group *group);
 
-/* Drops repeats.  OK or E_NOMEM, after which the group is of no use. */
-tamis_status tamis__group_distinct(struct tamis__group *group);
+/* Drops repeats, on several threads.  OK or E_NOMEM, after which the group is of no use. */
+tamis_status tamis__group_distinct(struct tamis__group *group, unsigned threads);
 
 /* Has the beginning of the group no repeats?  Sets with many are told from those with none. */
 bool tamis__group_looks_distinct(const struct tamis__group *group);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/parallel.h"
 
 #define BUCKET_KEYS 2048 /* a bucket and the set that finds its repeats fit in the L2 cache */
 #define BUCKETS_LG_MAX 12
@@ -230,23 +231,56 @@ static size_t keep_distinct(struct set *set, uint64_t *hashes, size_t from, size
     return set_clear(set) ? kept : SIZE_MAX;
 }
 
-/* Closes the gaps too. */
-tamis_status tamis__group_distinct(struct tamis__group *g) {
-    if (g->distinct) return TAMIS_OK;
-    const size_t buckets = (size_t)1 << g->lg_buckets;
+/* A group in ranges of buckets, one for each thread. */
+struct ranges {
+    struct tamis__group *group;
+    size_t buckets; /* of a range */
+    size_t *kept;   /* the end of what is kept of each */
+};
+#define RANGES_LG_MAX 6
+
+/* Drops the repeats of a range.  What is kept begins where the range does, which is told by `start`
+ * and not written to: another thread reads it as its end. */
+static tamis_status distinct_range(void *context, uint64_t range) {
+    const struct ranges *r = (const struct ranges *)context;
+    struct tamis__group *g = r->group;
     struct set set = {.allocator = &g->allocator};
-    size_t kept = 0, from = 0;
     if (!set_resize(&set, SET_PLACES)) return TAMIS_E_NOMEM;
-    for (size_t b = 0; b < buckets && kept != SIZE_MAX; b++) {
+    const size_t first = (size_t)range * r->buckets, end = first + r->buckets;
+    size_t from = g->start[first], kept = from;
+    for (size_t b = first; b < end && kept != SIZE_MAX; b++) {
         const size_t to = g->start[b + 1];
-        g->start[b] = kept;
+        if (b != first) g->start[b] = kept;
         kept = keep_distinct(&set, g->hashes, from, to, kept);
         from = to;
     }
     tamis__table_free(&g->allocator, set.place, set.places * 8);
-    if (kept == SIZE_MAX) return TAMIS_E_NOMEM;
-    g->start[buckets] = kept;
-    g->count = kept;
+    r->kept[range] = kept;
+    return kept == SIZE_MAX ? TAMIS_E_NOMEM : TAMIS_OK;
+}
+
+/* Moves what was kept of each range to the end of the one before. */
+static void close_gaps(const struct ranges *r, size_t ranges) {
+    struct tamis__group *g = r->group;
+    size_t at = 0;
+    for (size_t i = 0; i < ranges; i++) {
+        const size_t first = i * r->buckets, from = g->start[first], count = r->kept[i] - from;
+        if (at != from) memmove(g->hashes + at, g->hashes + from, count * sizeof *g->hashes);
+        for (size_t b = first; b < first + r->buckets; b++) g->start[b] -= from - at;
+        at += count;
+    }
+    g->start[ranges * r->buckets] = g->count = at;
+}
+
+tamis_status tamis__group_distinct(struct tamis__group *g, unsigned threads) {
+    if (g->distinct) return TAMIS_OK;
+    size_t kept[(size_t)1 << RANGES_LG_MAX];
+    unsigned lg = 0;
+    while (lg < RANGES_LG_MAX && lg < g->lg_buckets && threads >> lg > 1) lg++;
+    struct ranges r = {g, (size_t)1 << (g->lg_buckets - lg), kept};
+    const tamis_status status = tamis__parallel(threads, (uint64_t)1 << lg, distinct_range, &r);
+    if (status != TAMIS_OK) return status;
+    close_gaps(&r, (size_t)1 << lg);
     g->distinct = true;
     return TAMIS_OK;
 }

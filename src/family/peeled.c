@@ -194,7 +194,7 @@ tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tam
     memset(shard->word, 0, sizeof shard->word);
     if (tries) status = attempt(&b, 0, &outcome);
     if (status != TAMIS_OK || outcome == DONE) return status;
-    status = tamis__group_distinct(group);
+    status = tamis__group_distinct(group, threads);
     if (status != TAMIS_OK) return status;
     const bool counts = tries && group->count == count; /* it was an attempt with these keys */
     return counts ? build_distinct(&b, 1, outcome) : build_distinct(&b, 0, TRY_AGAIN);

@@ -212,7 +212,8 @@ tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape, struct 
     struct pieces pieces = {{NULL}, {0}};
     unsigned layers = 0;
     memset(shard->word, 0, sizeof shard->word);
-    tamis_status status = tamis__group_distinct(group); /* their number decides the layers */
+    tamis_status status =
+        tamis__group_distinct(group, threads); /* their number decides the layers */
     struct tamis__group rest = *group;
     if (status == TAMIS_OK) status = build_layers(form, threads, a, &rest, &pieces, shard, &layers);
     if (status == TAMIS_OK) status = build_dense(form, &rest, a, &pieces, shard);

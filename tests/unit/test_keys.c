@@ -39,7 +39,7 @@ static size_t collect(struct tamis__keys *keys, uint64_t *out) {
     for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
         struct tamis__group group;
         assert_int_equal(tamis__keys_shard(keys, shard, &group), TAMIS_OK);
-        assert_int_equal(tamis__group_distinct(&group), TAMIS_OK);
+        assert_int_equal(tamis__group_distinct(&group, 3), TAMIS_OK);
         const size_t buckets = (size_t)1 << group.lg_buckets;
         assert_int_equal(group.start[0], 0);
         assert_int_equal(group.start[buckets], group.count);
