@@ -54,6 +54,17 @@ unsigned tamis__keys_lg_shards(uint64_t count) {
 
 uint64_t tamis__keys_count(const struct tamis__keys *keys) { return keys->count; }
 
+/* Bytes that building takes for each of a shard's hashes, these included: as every static family.
+ */
+#define BUILD_BYTES 16
+
+unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned wanted) {
+    if (k->held_limit == 0) return wanted;
+    const uint64_t shard = (k->count >> tamis__keys_lg_shards(k->count)) * BUILD_BYTES + 1;
+    const uint64_t most = 2 * k->held_limit / shard;
+    return most >= wanted ? wanted : most > 1 ? (unsigned)most : 1;
+}
+
 /* ---- life */
 
 static const char *temporary_directory(const char *wanted) {

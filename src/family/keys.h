@@ -41,6 +41,9 @@ uint64_t tamis__keys_count(const struct tamis__keys *keys);
 /* log2 of the number of shards for `count` hashes. */
 unsigned tamis__keys_lg_shards(uint64_t count);
 
+/* How many threads may build a shard each, within the memory that was given. */
+unsigned tamis__keys_threads(const struct tamis__keys *keys, unsigned wanted);
+
 /* One shard's hashes, grouped; freed by the caller. */
 struct tamis__group {
     uint64_t *hashes;

@@ -93,6 +93,7 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
     memset(b.shards, 0, bytes);
 
     tamis_status status = tamis__keys_seal(keys, threads, false);
+    threads = tamis__keys_threads(keys, threads);
     if (status == TAMIS_OK) status = tamis__parallel(threads, count, build_one, &b);
     if (status == TAMIS_OK) status = join(&b, lg_shards, f);
     for (uint64_t i = 0; i < count; i++) {

@@ -184,6 +184,25 @@ static void test_lg_shards(void **state) {
     assert_int_equal(tamis__keys_lg_shards(UINT64_MAX), TAMIS__SHARDS_LG_MAX);
 }
 
+/* Each thread has a shard in memory: 16 bytes a hash. */
+static void test_threads_within_memory(void **state) {
+    const size_t count = 200000;
+    const struct {
+        uint64_t memory;
+        unsigned threads;
+    } cases[] = {{0, 8}, {64 << 20, 8}, {16 << 20, 5}, {1 << 20, 1}};
+    uint64_t *hashes = hashes_make(count, 5, STREAM_MEMBERS);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tamis__keys *keys = NULL;
+        assert_int_equal(tamis__keys_create(&standard, cases[i].memory, NULL, &keys), TAMIS_OK);
+        assert_int_equal(tamis__keys_add(keys, hashes, count), TAMIS_OK);
+        assert_int_equal(tamis__keys_threads(keys, 8), cases[i].threads);
+        tamis__keys_free(keys);
+    }
+    free(hashes);
+}
+
 /* A directory that is not there: adds fail with E_IO once they must spill, not before. */
 static void test_no_place_to_spill(void **state) {
     struct tamis__keys *keys = NULL;
@@ -204,6 +223,7 @@ int main(void) {
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_lg_shards),
+        cmocka_unit_test(test_threads_within_memory),
         cmocka_unit_test(test_no_place_to_spill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
