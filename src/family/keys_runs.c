@@ -85,14 +85,24 @@ static void append(struct tamis__runs *runs, struct tamis__run *run) {
 
 /* ---- in memory */
 
-/* A slab with room for so many hashes, a spare one if there is one. */
-static struct tamis__slab *new_slab(struct tamis__runs *runs, size_t count) {
+static struct tamis__slab *take_spare(struct tamis__runs *runs) {
     struct tamis__slab *slab = runs->spare;
-    if (slab != NULL && slab->room >= count) {
+    if (slab != NULL) {
         runs->spare = slab->next;
+        slab->next = NULL;
         slab->used = 0;
-        return slab;
     }
+    return slab;
+}
+
+/* A slab with room for so many hashes, a spare one if there is one.  Those that are too small are
+ * of the first runs: such will not come again. */
+static struct tamis__slab *new_slab(struct tamis__runs *runs, size_t count) {
+    struct tamis__slab *slab;
+    while ((slab = take_spare(runs)) != NULL && slab->room < count) {
+        free_slabs(&runs->allocator, slab);
+    }
+    if (slab != NULL) return slab;
     slab = tamis__alloc(&runs->allocator, sizeof *slab);
     if (slab == NULL) return NULL;
     *slab = (struct tamis__slab){.room = count};
