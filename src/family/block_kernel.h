@@ -2,7 +2,8 @@
  *
  * Included by block_portable.c, block_shared.c, block_avx2.c and block_neon.c.  Each of them
  * defines BLOCK_TARGET (the function attribute of its instruction set, or nothing) before, and
- * the primitives after it; BLOCK_INSTANCES then makes the operations.  Everything is inlined into
+ * the primitives after it (with BLOCK_FOURS a fourth, for four keys); BLOCK_INSTANCES then makes
+ * the operations.  Everything is inlined into
  * those, where `rounds`, `rest`, `write` and `tell` are constants.
  *
  * Batches.  A table that is not in the cache is read at the speed of the memory only while
@@ -50,6 +51,12 @@ struct block_place {
 /* Are all bits of the key in its line? */
 BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place at,
                                  unsigned rounds, bool rest);
+
+#if defined(BLOCK_FOURS)
+/* The same for four keys: bit i of the answer is that of key i. */
+BLOCK_TEMPLATE unsigned block_covers_four(const struct block_table *t, const struct block_place *at,
+                                          unsigned rounds, bool rest);
+#endif
 
 /* Puts the bits of the key into its line.  If `tell`, returns whether one was not there. */
 BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place at, unsigned rounds,
@@ -162,6 +169,36 @@ BLOCK_TEMPLATE size_t block_count(const bool *results) {
     return sum;
 }
 
+/* Visits the keys of a ring, and puts those of `next` in their place. */
+BLOCK_TEMPLATE size_t block_turn(const struct block_table *t, struct block_place *ring,
+                                 const uint64_t *next, bool *results, unsigned rounds, bool rest,
+                                 bool write, bool tell) {
+    size_t sum = 0;
+    for (size_t j = 0; j < BLOCK_RING; j++) {
+        const bool yes = block_visit(t, ring[j], results, j, rounds, rest, write, tell);
+        ring[j] = block_ask(t, next[j], write);
+        if (!tell) sum += yes;
+    }
+    return tell ? block_count(results) : sum;
+}
+
+#if defined(BLOCK_FOURS)
+/* The same, if they are only tested. */
+BLOCK_TEMPLATE size_t block_turn_fours(const struct block_table *t, struct block_place *ring,
+                                       const uint64_t *next, bool *results, unsigned rounds,
+                                       bool rest, bool tell) {
+    size_t sum = 0;
+    for (size_t j = 0; j < BLOCK_RING; j += 4) {
+        const unsigned yes = block_covers_four(t, ring + j, rounds, rest);
+        /* Bit i of the four becomes bit 8 i. */
+        if (tell) tamis__store32(results + j, (yes * UINT32_C(0x204081)) & UINT32_C(0x1010101));
+        for (size_t i = j; i < j + 4; i++) ring[i] = block_ask(t, next[i], false);
+        sum += tamis__popcount(yes);
+    }
+    return sum;
+}
+#endif
+
 /* Visits every key of a batch, in order, and counts the results that are true. */
 BLOCK_TEMPLATE size_t block_visit_all(const tamis_filter *f, const uint64_t *hashes, size_t count,
                                       bool *results, unsigned rounds, bool rest, bool write,
@@ -173,12 +210,15 @@ BLOCK_TEMPLATE size_t block_visit_all(const tamis_filter *f, const uint64_t *has
     for (size_t j = 0; j < ahead; j++) ring[j] = block_ask(&t, hashes[j], write);
     /* Whole turns of the ring first: its index is the loop's own then. */
     for (; count - i >= 2 * BLOCK_RING; i += BLOCK_RING) {
-        for (size_t j = 0; j < BLOCK_RING; j++) {
-            const bool yes = block_visit(&t, ring[j], results, i + j, rounds, rest, write, tell);
-            ring[j] = block_ask(&t, hashes[i + BLOCK_RING + j], write);
-            if (!tell) sum += yes;
+        const uint64_t *next = hashes + i + BLOCK_RING;
+        bool *to = tell ? results + i : NULL;
+#if defined(BLOCK_FOURS)
+        if (!write) {
+            sum += block_turn_fours(&t, ring, next, to, rounds, rest, tell);
+            continue;
         }
-        if (tell) sum += block_count(results + i);
+#endif
+        sum += block_turn(&t, ring, next, to, rounds, rest, write, tell);
     }
     for (; i < count; i++) {
         sum += block_visit(&t, ring[i % BLOCK_RING], results, i, rounds, rest, write, tell);
