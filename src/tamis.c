@@ -10,7 +10,6 @@
 #include "filter.h"
 #include "format/format.h"
 #include "hash/composer.h"
-#include "hash/xxh3.h"
 #include "plan/plan.h"
 
 #define GROUP 256 /* byte keys that are hashed together */
@@ -402,27 +401,14 @@ tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashe
 
 /* --------------------------------------------------------------------- asking */
 
-/* A question that the filter cannot be asked is answered "maybe": "no" would be a promise. */
-
-/* Apart, so that the usual way needs no stack. */
-static __attribute__((noinline)) bool contains_any(const tamis_filter *f, const void *key,
-                                                   size_t length) {
-    if (!takes_bytes(f) || !tamis__hashing_takes(&f->hashing, length)) return true;
-    return f->ops->contains(f, tamis__hash_key(&f->hashing, key, length));
-}
-
 bool tamis_contains(const tamis_filter *filter, const void *key, size_t length) {
     assert(filter != NULL && (key != NULL || length == 0));
-    if (TAMIS_UNLIKELY(!filter->hashing.plain || length > TAMIS__XXH3_SHORT)) {
-        return contains_any(filter, key, length);
-    }
-    return filter->ops->contains(filter, (struct tamis__hash){tamis__xxh3_short(key, length), 0});
+    return filter->contains_key(filter, key, length);
 }
 
 bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash) {
     assert(filter != NULL);
-    if (TAMIS_UNLIKELY(!takes_hashes(filter))) return true;
-    return filter->ops->contains(filter, (struct tamis__hash){hash, 0});
+    return filter->contains(filter, (struct tamis__hash){hash, 0});
 }
 
 static size_t answer_maybe(size_t count, bool *answers) {

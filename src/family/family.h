@@ -104,6 +104,10 @@ enum tamis__storage {
 
 /* Every filter starts with this; a family may embed it in a larger struct (object_size). */
 struct tamis_filter {
+    /* How one key is asked for (question.c), chosen with `ops`: first, so that it is one jump. */
+    bool (*contains)(const tamis_filter *f, struct tamis__hash h);
+    bool (*contains_key)(const tamis_filter *f, const void *key, size_t length);
+
     const struct tamis__ops *ops;
     const struct tamis__family *family;
     uint8_t *table; /* shape.table_bytes bytes, aligned to TAMIS_LINE (a view: to 8) */
@@ -201,10 +205,15 @@ const struct tamis__family *tamis__family_at(size_t index);
 tamis_filter *tamis__filter_new(const struct tamis__family *family, const tamis_filter *like);
 /* Makes `table` (from tamis__table_alloc, shape.table_bytes long) the filter's own. */
 void tamis__filter_own(tamis_filter *f, uint8_t *table);
-/* Sets ops and calls attach; shape and table are set.  On failure the object is still the
- * caller's to free. */
+/* Sets ops and what follows from them, and calls attach; shape, table and hashing are set.  On
+ * failure the object is still the caller's to free. */
 tamis_status tamis__filter_attach(tamis_filter *f);
 /* detach, then the table as `storage` says, then the object.  NULL is allowed. */
 void tamis__filter_free(tamis_filter *f);
+
+/* ---- question.c: one key is asked for */
+
+/* Sets f->contains and f->contains_key; ops and hashing are set. */
+void tamis__question_attach(tamis_filter *f);
 
 #endif

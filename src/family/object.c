@@ -34,6 +34,7 @@ void tamis__filter_own(tamis_filter *f, uint8_t *table) {
 
 tamis_status tamis__filter_attach(tamis_filter *f) {
     f->ops = f->family->ops(&f->shape, f->portable ? 0 : tamis__cpu(), f->shared);
+    tamis__question_attach(f);
     return f->family->attach == NULL ? TAMIS_OK : f->family->attach(f);
 }
 
