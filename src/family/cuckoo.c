@@ -102,14 +102,18 @@ static void stash_take(struct tamis__cuckoo *c, uint64_t hash) {
 
 /* ---- one key */
 
+/* Is it in one of its windows? */
+TAMIS_TEMPLATE bool cuckoo_holds(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                                 unsigned w, enum cuckoo_form form) {
+    const struct cuckoo_grid *g = &c->grid;
+    if (form == CUCKOO_PAIRED) return cuckoo_pair_holds(g, home);
+    const bool packed = form != CUCKOO_WIDE;
+    return (cuckoo_copies(g, home, 0, w, packed) | cuckoo_copies(g, home, 1, w, packed)) != 0;
+}
+
 TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
                                 uint64_t hash, unsigned w, enum cuckoo_form form) {
-    const struct cuckoo_grid *g = &c->grid;
-    const bool packed = form != CUCKOO_WIDE;
-    const bool held =
-        form == CUCKOO_PAIRED
-            ? cuckoo_pair_holds(g, home)
-            : (cuckoo_copies(g, home, 0, w, packed) | cuckoo_copies(g, home, 1, w, packed)) != 0;
+    const bool held = cuckoo_holds(c, home, w, form);
     /* Whether a key is there is anybody's guess, but not whether the stash is in use. */
     if (TAMIS_LIKELY(c->stashed == 0)) return held;
     return held || stash_copies(c, hash) != 0;
@@ -124,6 +128,11 @@ static unsigned cuckoo_count(const tamis_filter *f, struct tamis__hash h) {
     return tamis__popcount(cuckoo_copies(g, &home, 0, g->window, packed)) +
            tamis__popcount(cuckoo_copies(g, &home, 1, g->window, packed)) +
            (c->stashed == 0 ? 0 : stash_copies(c, h.lo));
+}
+
+/* The answer of a filter that uses its stash: apart, so that the others need not keep the hash. */
+static CUCKOO_APART bool cuckoo_contains_stashed(const tamis_filter *f, struct tamis__hash h) {
+    return cuckoo_count(f, h) != 0;
 }
 
 /* Adds a key whose locations are all taken, perhaps by copies of itself (for which the search
@@ -263,8 +272,9 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
 #define CUCKOO_INSTANCE(NAME, TARGET, W, FORM)                                                    \
     TARGET static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {             \
         const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
+        if (TAMIS_UNLIKELY(c->stashed != 0)) return cuckoo_contains_stashed(f, h);                \
         const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
-        return cuckoo_test(c, &home, h.lo, W, FORM);                                              \
+        return cuckoo_holds(c, &home, W, FORM);                                                   \
     }                                                                                             \
     TARGET static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
                                                const uint64_t *hi, size_t count, bool *answers) { \
