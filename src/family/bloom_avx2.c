@@ -132,18 +132,21 @@ TAMIS_AVX2_TEMPLATE void write_places(const struct bloom *b, const uint64_t *has
 
 /* ---- asking */
 
+TAMIS_AVX2_TEMPLATE int word_of(const struct bloom *b, uint32_t place) {
+    return (int)tamis__load32(b->table + 4 * (size_t)(place >> 5));
+}
+
 /* The words of 32 bits that eight places are in.  By single loads: a gather takes a third longer
  * (4.9 instead of 4.1 ns for a present key at 10 thousand keys). */
 TAMIS_AVX2_TEMPLATE __m256i words_of(const struct bloom *b, const uint32_t *places) {
-    const uint32_t *words = (const uint32_t *)(const void *)b->table;
-    __m128i low = _mm_cvtsi32_si128((int)words[places[0] >> 5]);
-    __m128i high = _mm_cvtsi32_si128((int)words[places[4] >> 5]);
-    low = _mm_insert_epi32(low, (int)words[places[1] >> 5], 1);
-    high = _mm_insert_epi32(high, (int)words[places[5] >> 5], 1);
-    low = _mm_insert_epi32(low, (int)words[places[2] >> 5], 2);
-    high = _mm_insert_epi32(high, (int)words[places[6] >> 5], 2);
-    low = _mm_insert_epi32(low, (int)words[places[3] >> 5], 3);
-    high = _mm_insert_epi32(high, (int)words[places[7] >> 5], 3);
+    __m128i low = _mm_cvtsi32_si128(word_of(b, places[0]));
+    __m128i high = _mm_cvtsi32_si128(word_of(b, places[4]));
+    low = _mm_insert_epi32(low, word_of(b, places[1]), 1);
+    high = _mm_insert_epi32(high, word_of(b, places[5]), 1);
+    low = _mm_insert_epi32(low, word_of(b, places[2]), 2);
+    high = _mm_insert_epi32(high, word_of(b, places[6]), 2);
+    low = _mm_insert_epi32(low, word_of(b, places[3]), 3);
+    high = _mm_insert_epi32(high, word_of(b, places[7]), 3);
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
