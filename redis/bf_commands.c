@@ -203,32 +203,44 @@ static bool turn_to_now(RedisModuleCtx *ctx, RedisModuleString *name, struct bf 
     return !failed;
 }
 
-/* Adds items and replies for each, up to the first that fails.  Returns how many were replied
- * for; those that changed something are moved to the front of `items`, and counted. */
+static void reply_added(RedisModuleCtx *ctx, enum bf_result result) {
+    if (result >= BF_FULL) {
+        reply_error(ctx, add_error(result));
+    } else {
+        RedisModule_ReplyWithBool(ctx, result == BF_ADDED);
+    }
+}
+
+/* Adds items and replies for each, up to the first that fails; those that changed something are
+ * moved to the front of `items`.  Returns how many these are.
+ *
+ * The number of replies is known when all is added.  One batch is added before the first reply;
+ * only for more the server has to keep the place of a length, which takes it a block of 16 KB. */
 static size_t add_items(RedisModuleCtx *ctx, struct bf *f, RedisModuleString **items, size_t count,
-                        size_t *changed) {
+                        bool many) {
     struct item batch[STORE_BATCH];
     enum bf_result results[STORE_BATCH];
-    *changed = 0;
-    for (size_t at = 0; at < count;) {
-        const size_t n = count - at < STORE_BATCH ? count - at : STORE_BATCH;
-        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[at + i]);
+    const bool postponed = many && count > STORE_BATCH;
+    size_t changed = 0, replied = 0;
+    bool failed = false;
+    if (postponed) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
+    while (replied < count && !failed) {
+        const size_t n = count - replied < STORE_BATCH ? count - replied : STORE_BATCH;
+        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[replied + i]);
         const size_t done = bf_add(f, batch, n, results);
+        if (many && !postponed) RedisModule_ReplyWithArray(ctx, (long)done);
         for (size_t i = 0; i < done; i++) {
-            if (results[i] == BF_ADDED || results[i] == BF_REFRESHED) {
-                RedisModuleString *item = items[at + i];
-                items[at + i] = items[*changed];
-                items[(*changed)++] = item;
-            }
-            if (results[i] >= BF_FULL) {
-                reply_error(ctx, add_error(results[i]));
-                return at + i + 1;
-            }
-            RedisModule_ReplyWithBool(ctx, results[i] == BF_ADDED);
+            reply_added(ctx, results[i]);
+            if (results[i] != BF_ADDED && results[i] != BF_REFRESHED) continue;
+            RedisModuleString *item = items[replied + i];
+            items[replied + i] = items[changed];
+            items[changed++] = item;
         }
-        at += n;
+        failed = results[done - 1] >= BF_FULL;
+        replied += done;
     }
-    return count;
+    if (postponed) RedisModule_ReplySetArrayLength(ctx, (long)replied);
+    return changed;
 }
 
 /* Where all were added what was said is what was done, and takes less. */
@@ -253,10 +265,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     } else if (!turn_to_now(ctx, name, f)) {
         reply_error(ctx, "ERR Insufficient memory");
     } else {
-        size_t changed;
-        if (many) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-        const size_t replied = add_items(ctx, f, items, count, &changed);
-        if (many) RedisModule_ReplySetArrayLength(ctx, (long)replied);
+        const size_t changed = add_items(ctx, f, items, count, many);
         replicate_items(ctx, name, items, changed, changed == count);
         if (changed != 0 || make) key_changed(ctx, name, "bf.add");
     }
