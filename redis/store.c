@@ -337,12 +337,16 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
     uint64_t sorted[STORE_BATCH];
     uint8_t from[STORE_BATCH];
     bool found[STORE_BATCH];
+    if (count == 1) { /* to fill a vector for it would take longer */
+        *answers = *answers || store_contains(s, *hashes);
+        return;
+    }
     for (uint32_t i = s->layers; count > 0 && i-- > 0;) {
         const struct layer *l = &s->layer[i];
         if (l->segments == 1) {
             ask_segment(l, hashes, count, found);
             for (size_t k = 0; k < count; k++) answers[k] |= found[k];
-        } else if (count > 1 && sort_by_segment(l, hashes, count, sorted, from)) {
+        } else if (sort_by_segment(l, hashes, count, sorted, from)) {
             ask_sorted(l, sorted, from, count, answers);
         } else {
             for (size_t k = 0; k < count; k++) answers[k] |= layer_contains(l, hashes[k]);
