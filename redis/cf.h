@@ -55,8 +55,10 @@ void cf_free(struct cf *f);
 /* Bytes that the filter needs when it holds `capacity` items; UINT64_MAX if it cannot be. */
 uint64_t cf_plan(const struct cf_want *want);
 
-/* Adds an item.  `expansions`: sub-filters that there may be. */
-enum cf_result cf_add(struct cf *f, const void *item, size_t length, uint64_t expansions);
+/* Adds up to STORE_BATCH items, in order, and tells what became of each.  `nx`: those alone that
+ * are not there.  `expansions`: sub-filters that there may be.  The filter must not be loading. */
+void cf_add(struct cf *f, const struct item *items, size_t count, bool nx, uint64_t expansions,
+            enum cf_result *results);
 bool cf_contains(const struct cf *f, const void *item, size_t length);
 /* Sets `answers` for up to STORE_BATCH items. */
 void cf_contains_batch(const struct cf *f, const struct item *items, size_t count, bool *answers);

@@ -166,28 +166,24 @@ static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum 
     }
 }
 
-static enum cf_result add_item(RedisModuleCtx *ctx, struct cf *f, const struct insertion *how,
-                               RedisModuleString *arg) {
-    const struct item item = arg_item(arg);
-    const uint64_t most = (uint64_t)settings()->cf_max_expansions;
-    if (how->nx && cf_contains(f, item.bytes, item.length)) return CF_PRESENT;
-    const enum cf_result result = cf_add(f, item.bytes, item.length, most);
-    if (result != CF_EXPANSIONS || !is_following(ctx)) return result;
-    return cf_add(f, item.bytes, item.length, UINT64_MAX);
-}
-
 /* Adds all items and replies for each; those that were added are moved to the front, and
  * counted. */
 static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **items, size_t count,
-                        const struct insertion *how) {
+                        const struct insertion *how, uint64_t expansions) {
+    struct item batch[STORE_BATCH];
+    enum cf_result results[STORE_BATCH];
     size_t added = 0;
-    for (size_t i = 0; i < count; i++) {
-        const enum cf_result result = add_item(ctx, f, how, items[i]);
-        reply_result(ctx, how, result);
-        if (result != CF_ADDED) continue;
-        RedisModuleString *item = items[i];
-        items[i] = items[added];
-        items[added++] = item;
+    for (size_t at = 0; at < count; at += STORE_BATCH) {
+        const size_t n = count - at < STORE_BATCH ? count - at : STORE_BATCH;
+        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[at + i]);
+        cf_add(f, batch, n, how->nx, expansions, results);
+        for (size_t i = 0; i < n; i++) {
+            reply_result(ctx, how, results[i]);
+            if (results[i] != CF_ADDED) continue;
+            RedisModuleString *item = items[at + i];
+            items[at + i] = items[added];
+            items[added++] = item;
+        }
     }
     return added;
 }
@@ -202,16 +198,17 @@ static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisM
     }
 }
 
-/* A filter that takes nothing more refuses the whole command, as RedisBloom does. */
-static bool is_at_its_end(const struct cf *f) {
-    const uint64_t expansions = (uint64_t)settings()->cf_max_expansions;
-    if (f->legacy != NULL) return f->legacy->tables >= expansions;
-    return f->expansion != 0 && f->items >= f->other_slots + f->last_slots &&
-           f->subfilters + 1 >= expansions;
+/* May it be that the last of so many items needs one sub-filter more than there may be? */
+static bool may_end_within(const struct cf *f, size_t count, uint64_t expansions) {
+    if (f->legacy != NULL) return f->legacy->tables + count > expansions;
+    return f->expansion != 0 && f->items + count > f->other_slots + f->last_slots &&
+           f->subfilters + count >= expansions;
 }
 
+/* A filter that takes nothing more refuses the whole command, as RedisBloom does. */
 static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
                   size_t count, const struct insertion *how) {
+    uint64_t expansions = (uint64_t)settings()->cf_max_expansions;
     const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     struct cf *f = key.value;
     const bool make = key.state == KEY_EMPTY && !how->nocreate;
@@ -220,11 +217,12 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
         if (!make) reply_error(ctx, key_error(key.state));
     } else if (cf_is_loading(f)) {
         reply_error(ctx, add_error(CF_LOADING));
-    } else if (is_at_its_end(f) && !is_following(ctx)) {
+    } else if (may_end_within(f, 1, expansions) && !is_following(ctx)) {
         reply_error(ctx, add_error(CF_EXPANSIONS));
     } else {
+        if (may_end_within(f, count, expansions) && is_following(ctx)) expansions = UINT64_MAX;
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
-        const size_t added = add_items(ctx, f, items, count, how);
+        const size_t added = add_items(ctx, f, items, count, how, expansions);
         replicate_items(ctx, name, items, added, added == count);
         if (added != 0 || make) key_changed(ctx, name, "cf.add");
     }

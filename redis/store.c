@@ -386,6 +386,20 @@ enum store_result store_add(struct store *s, uint64_t hash) {
     return result == STORE_OK ? layer_add(&s->layer[s->layers - 1], hash) : result;
 }
 
+size_t store_add_some(struct store *s, const uint64_t *hashes, size_t count) {
+    struct layer *l = &s->layer[s->layers - 1];
+    const bool one_batch = l->segments == 1 && l->segment[0] != NULL;
+    size_t done = 0;
+    if (one_batch && count > 1 && l->keys + count <= l->capacity) {
+        (void)tamis_add_hash_batch(l->segment[0], hashes, count, NULL, &done);
+        segment_uncount(l->segment[0]);
+        l->keys += done;
+    } else {
+        while (done < count && layer_add(l, hashes[done]) == STORE_OK) done++;
+    }
+    return done;
+}
+
 bool store_takes(const struct store *s, size_t count) {
     const struct layer *l = &s->layer[0];
     return s->layers == 1 && l->kind == TAMIS_BLOOM && count <= l->capacity - l->keys;

@@ -82,6 +82,9 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
  * must await nothing. */
 enum store_result store_add(struct store *s, uint64_t hash);
 
+/* Adds as many of these keys, from the first, as the newest layer takes; returns how many. */
+size_t store_add_some(struct store *s, const uint64_t *hashes, size_t count);
+
 /* May so many keys be added by store_add_fresh?  If so they all fit in the only layer, and whether
  * a key is new shows while it is added. */
 bool store_takes(const struct store *s, size_t count);
