@@ -92,7 +92,7 @@ class World:
         self.keys.setdefault(key, Bloom()).add(item, reply)
 
     def bf_madd(self):
-        key, items = "b%d" % random.randrange(12), self.items()
+        key, items = "b%d" % random.randrange(12), self.items(random.choice([30, 30, 30, 300]))
         if random.random() < 0.5:
             replies = self.c.do("BF.MADD", key, *items)
         else:
@@ -222,6 +222,54 @@ class World:
                         ["BF.LOADCHUNK", key, "0", "x"], ["CF.LOADCHUNK", key, "0", "x"],
                         ["BF.INFO", key, "NONSENSE"], ["BF.ADD", key], ["GET", key]):
             assert isinstance(self.c.call(*command), Error), command
+
+
+def _alike(c, one, many, *words):
+    """Items one by one in the filter `one`, and many at once in another of the same secret."""
+    items = [random.choice(ITEMS) + str(random.randrange(20)) for _ in range(30000)]
+    items[5000:5400] = ["often"] * 200 + ["a", "b"] * 100
+    c.do("COPY", "one", "many")
+    at = 0
+    while at < len(items):
+        some_items = items[at:at + random.choice([1, 2, 7, 100, 128, 129, 300])]
+        at += len(some_items)
+        apart = c.many([[one, "one", item] for item in some_items])
+        assert c.do(many, "many", *words, *some_items) == apart
+    digests = c.do("DEBUG", "DIGEST-VALUE", "one", "many")
+    assert digests[0] == digests[1]
+    assert c.do(one[:2] + ".INFO", "one") == c.do(one[:2] + ".INFO", "many")
+    c.do("FLUSHALL")
+
+
+def test_many_as_one_by_one():
+    """A command of many items replies and leaves what as many commands would, in filters that
+    grow on the way."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "one", "0.01", "10000")
+        _alike(c, "BF.ADD", "BF.MADD")
+        c.do("CF.RESERVE", "one", "10000", "ERROR", "0.001")
+        _alike(c, "CF.ADD", "CF.INSERT", "ITEMS")
+        c.do("CF.RESERVE", "one", "10000", "ERROR", "0.001")
+        _alike(c, "CF.ADDNX", "CF.INSERTNX", "ITEMS")
+
+
+def test_full_within_a_command():
+    """The replies end with the item that finds no room, wherever in its batch that is."""
+    with Server() as server:
+        c = server.client()
+        for room in (1, 127, 128, 129, 255, 256, 300):
+            for count in (1, 128, 129, 400):
+                c.do("DEL", "k")
+                c.do("BF.RESERVE", "k", "0.0001", str(room), "NONSCALING")
+                replies = c.do("BF.MADD", "k", *["item-%d" % i for i in range(count)])
+                new = sum(r for r in replies if not isinstance(r, Error))
+                assert new == c.do("BF.CARD", "k") <= room
+                assert not any(isinstance(r, Error) for r in replies[:-1])
+                if isinstance(replies[-1], Error):
+                    assert replies[-1] == "ERR non scaling filter is full" and new == room
+                else:
+                    assert len(replies) == count
 
 
 def test_random_commands():
