@@ -17,6 +17,7 @@ static _Noreturn int without_hiredis(struct args *args) {
 }
 #define redis_reserve_main without_hiredis
 #define redis_load_main without_hiredis
+#define redis_put_main without_hiredis
 #define redis_query_main without_hiredis
 #define redis_info_main without_hiredis
 #define redis_drop_main without_hiredis
@@ -40,6 +41,16 @@ static const struct option_spec reserve_options[] = {
 
 static const struct option_spec load_options[] = {
     REPLICAS_OPTION, {OPT_QUIET, 'q', "quiet", NULL, "no summary"}, OPTIONS_END};
+
+static const struct option_spec put_options[] = {
+    {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of a keyed filter: 32 hexadecimal digits"},
+    {OPT_REPLICAS, '\0', "replicas", "N",
+     "it is there when N replicas have it: then the loss of\n"
+     "a primary does not bring the old one back (default 0)"},
+    {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+    {OPT_PROGRESS, '\0', "progress", NULL, "show progress even if stderr is no terminal"},
+    {OPT_NO_PROGRESS, '\0', "no-progress", NULL, "never show progress"},
+    OPTIONS_END};
 
 static const struct option_spec query_options[] = {
     {OPT_INVERT, 'v', "invert", NULL, "print the records that certainly are not in it"},
@@ -77,6 +88,20 @@ static const struct command redis_load = {
     "  tamis redis load --replicas 1 seen urls.txt",
     redis_load_main};
 
+static const struct command redis_put = {
+    "redis put",
+    "put the file of a filter into Redis",
+    "NAME FILE [--key-file FILE]",
+    "Puts FILE, a filter of any kind that 'tamis build' has made, to the key NAME, to be asked by\n"
+    "'tamis redis query' and TAMIS.EXISTS.  The file is checked first.  A filter that was put "
+    "there\n"
+    "before goes on answering until the last byte of the new one is there.  Needs tamis.so on the\n"
+    "server.",
+    {put_options, options_server, NULL, NULL},
+    "  tamis build -k fuse -p 0.1% -o blocked.tamis urls.txt\n"
+    "  tamis redis put blocked blocked.tamis",
+    redis_put_main};
+
 static const struct command redis_query = {
     "redis query",
     "print the records that may be in a filter in Redis",
@@ -107,7 +132,7 @@ static const struct command redis_drop = {
     "  tamis redis drop seen",
     redis_drop_main};
 
-static const struct command *const verbs[] = {&redis_reserve, &redis_load, &redis_query,
+static const struct command *const verbs[] = {&redis_reserve, &redis_load, &redis_put, &redis_query,
                                               &redis_info,    &redis_drop, NULL};
 
 /* "load" of "redis load". */
@@ -118,11 +143,11 @@ static _Noreturn void unknown_verb(const char *word) {
     char hint[80];
     for (size_t i = 0; verbs[i] != NULL; i++) suggest(&best, word, verb_word(verbs[i]));
     suggest_text(&best, "", hint, sizeof hint);
-    die("unknown verb '%s': it must be reserve, load, query, info or drop%s", word, hint);
+    die("unknown verb '%s': it must be reserve, load, put, query, info or drop%s", word, hint);
 }
 
 static int redis_main(struct args *args) {
-    if (args_next(args) != ARG_OPERAND) die("what? reserve, load, query, info or drop");
+    if (args_next(args) != ARG_OPERAND) die("what? reserve, load, put, query, info or drop");
     for (size_t i = 0; verbs[i] != NULL; i++) {
         struct args rest;
         if (strcmp(args->value, verb_word(verbs[i])) != 0) continue;
@@ -142,6 +167,7 @@ const struct command command_redis = {
     "\n"
     "  reserve   make an empty filter\n"
     "  load      add the records of the inputs\n"
+    "  put       put the file of a static filter, as one key\n"
     "  query     print the records that may be in it\n"
     "  info      what it is and how full\n"
     "  drop      delete it\n"

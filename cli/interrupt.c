@@ -56,6 +56,10 @@ void interrupt_committing(const char *path) {
     committing = 1;
 }
 
+void interrupt_hold(void) { committing = 1; }
+
+bool interrupt_waits(void) { return postponed != 0; }
+
 void interrupt_saved(void) {
     saving = committing = 0;
     if (postponed) raise((int)postponed);

@@ -69,7 +69,11 @@ enum option_id {
     OPT_USER,
     OPT_PATIENCE,
     OPT_REPLICAS,
-    OPT_SHARDS
+    OPT_SHARDS,
+    OPT_TLS,
+    OPT_CACERT,
+    OPT_CERT,
+    OPT_TLS_KEY
 };
 
 struct option_spec {

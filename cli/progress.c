@@ -74,27 +74,49 @@ static void print_line(const char *text) {
     line.shown = line.terminal;
 }
 
-void progress_show(uint64_t records, uint64_t bytes, uint64_t capacity) {
-    if (!line.on) return;
+/* Is it time for a line?  Then `elapsed` is the time since the start. */
+static bool is_due(double *elapsed) {
+    if (!line.on) return false;
     const double time = now();
-    if (time < line.next) return;
+    if (time < line.next) return false;
     line.next = time + (line.terminal ? EVERY_SECONDS : EVERY_SECONDS_IN_FILE);
+    *elapsed = time - line.started;
+    return true;
+}
 
-    const double elapsed = time - line.started;
+/* " of 1.20 GiB (70 %)  ETA 0:04", if the whole is known. */
+static size_t share_text(char *text, size_t size, uint64_t bytes, double elapsed) {
+    if (line.total_bytes == 0 || bytes == 0) return 0;
+    const double share = (double)bytes / (double)line.total_bytes;
+    const int used =
+        snprintf(text, size, " of %s (%.0f %%)  ETA %s", text_bytes(line.total_bytes).at,
+                 100 * share, text_time(elapsed / share - elapsed + 0.5).at);
+    return used > 0 ? (size_t)used : 0;
+}
+
+void progress_show(uint64_t records, uint64_t bytes, uint64_t capacity) {
+    double elapsed;
     char text[256];
-    int used = snprintf(text, sizeof text, "%s  %s records  %s/s  %s", line.verb,
-                        text_brief((double)records).at, text_brief((double)records / elapsed).at,
-                        text_bytes(bytes).at);
-    if (line.total_bytes != 0 && bytes != 0) {
-        const double share = (double)bytes / (double)line.total_bytes;
-        used += snprintf(text + used, sizeof text - (size_t)used, " of %s (%.0f %%)  ETA %s",
-                         text_bytes(line.total_bytes).at, 100 * share,
-                         text_time(elapsed / share - elapsed + 0.5).at);
-    }
+    if (!is_due(&elapsed)) return;
+    size_t used = (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s  %s", line.verb,
+                                   text_brief((double)records).at,
+                                   text_brief((double)records / elapsed).at, text_bytes(bytes).at);
+    used += share_text(text + used, sizeof text - used, bytes, elapsed);
     if (capacity != 0) {
-        snprintf(text + used, sizeof text - (size_t)used, "  fill %.0f %%",
+        snprintf(text + used, sizeof text - used, "  fill %.0f %%",
                  100 * (double)records / (double)capacity);
     }
+    print_line(text);
+}
+
+void progress_show_bytes(uint64_t bytes) {
+    double elapsed;
+    char text[256];
+    if (!is_due(&elapsed)) return;
+    const size_t used =
+        (size_t)snprintf(text, sizeof text, "%s  %s/s  %s", line.verb,
+                         text_bytes((uint64_t)((double)bytes / elapsed)).at, text_bytes(bytes).at);
+    share_text(text + used, sizeof text - used, bytes, elapsed);
     print_line(text);
 }
 

@@ -31,6 +31,9 @@ void progress_start(const struct run_options *run, const char *verb, uint64_t to
 /* To be called now and then with what was done so far.  `capacity` 0: do not show the fill. */
 void progress_show(uint64_t records, uint64_t bytes, uint64_t capacity);
 
+/* The same for work that has no records. */
+void progress_show_bytes(uint64_t bytes);
+
 /* A phase of which only the beginning can be told: "building the filter". */
 void progress_phase(const char *what);
 

@@ -3,7 +3,7 @@
 _tamis() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     local commands='plan build add remove query uniq info verify measure merge convert redis bench'
-    local verbs='reserve load query info drop'
+    local verbs='reserve load put query info drop'
     local keys='-0 --null -d --delimiter -t --separator -F --field --hex --prehashed --strip-cr
         --fold-case --as --key-file'
     local running='-j --threads --progress --no-progress'
@@ -37,6 +37,7 @@ _tamis() {
         convert) options='--to --from --part -o --output -f --force -k --kind --key-file -q --quiet' ;;
         'redis reserve') options="-n --capacity -p --rate -k --kind --shards --replicas -q --quiet $server" ;;
         'redis load') options="--replicas -q --quiet $keys $server $running" ;;
+        'redis put') options="--key-file --replicas -q --quiet --progress --no-progress $server" ;;
         'redis query') options="-v --invert -c --count -q --quiet -n --line-number $keys $server $running" ;;
         'redis info') options="--json $server" ;;
         'redis drop') options="$server" ;;

@@ -36,10 +36,10 @@ complete -c tamis -n "$with_keys" -l prehashed -d 'keys are hashes: 16 hexadecim
 complete -c tamis -n "$with_keys" -l strip-cr -d 'drop a carriage return at the end'
 complete -c tamis -n "$with_keys" -l fold-case -d 'take capitals as small letters'
 complete -c tamis -n "$with_keys" -l as -x -a 'bytes utf16 i32 i64 u64 f32 f64' -d 'how text becomes bytes'
-complete -c tamis -n "$with_keys" -l progress -d 'show progress'
-complete -c tamis -n "$with_keys" -l no-progress -d 'do not show progress'
+complete -c tamis -n "$with_keys; or __fish_seen_subcommand_from put" -l progress -d 'show progress'
+complete -c tamis -n "$with_keys; or __fish_seen_subcommand_from put" -l no-progress -d 'do not show progress'
 complete -c tamis -n "$with_keys; or __fish_seen_subcommand_from bench" -s j -l threads -x -d 'use at most so many threads'
-complete -c tamis -n "$with_keys; or __fish_seen_subcommand_from info merge convert" -l key-file -r -d 'the secret of a keyed filter'
+complete -c tamis -n "$with_keys; or __fish_seen_subcommand_from info merge convert put" -l key-file -r -d 'the secret of a keyed filter'
 complete -c tamis -n "__fish_seen_subcommand_from build add remove uniq verify merge convert" -s q -l quiet -d 'no summary'
 complete -c tamis -n "__fish_seen_subcommand_from add remove query info verify measure convert" -l from -x -a 'tamis guava guava32 spark1 spark2 leveldb leveldb-table rocksdb rocksdb-table parquet redisbloom redisbloom-dump dcso libbloom libbloom1 xor8 xor16 fuse8 fuse16 xor8-pack xor16-pack fuse8-pack fuse16-pack seiflotfy' -d 'the format of the filter'
 complete -c tamis -n "__fish_seen_subcommand_from add remove query info verify measure convert" -l part -x -d 'which filter of a file that holds several'
@@ -70,15 +70,15 @@ complete -c tamis -n "__fish_seen_subcommand_from merge" -l and -d 'keys that ar
 complete -c tamis -n "__fish_seen_subcommand_from bench" -s n -l keys -x -d 'number of keys'
 
 # Filters in Redis: a verb, then its options.
-set -l verbs reserve load query info drop
+set -l verbs reserve load put query info drop
 set -l redis '__fish_seen_subcommand_from redis'
 complete -c tamis -n "$redis; and not __fish_seen_subcommand_from $verbs" -f -a "$verbs"
 complete -c tamis -n "$redis" -s s -l server -x -d 'a server, or nodes of a cluster'
 complete -c tamis -n "$redis" -l user -x -d 'log in as'
 complete -c tamis -n "$redis" -l patience -x -d 'go on trying for so many seconds'
-complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve load" -l replicas -x -d 'a key is written when so many replicas have it'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve load put" -l replicas -x -d 'a key is written when so many replicas have it'
 complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -l shards -x -d 'spread it over so many keys'
 complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -s n -l capacity -x -d 'distinct keys'
 complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -s p -l rate -x -a '1% 0.1% 1e-6' -d 'rate of false positives'
 complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve" -s k -l kind -x -a 'bloom cuckoo' -d 'kind of filter'
-complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve load" -s q -l quiet -d 'no summary'
+complete -c tamis -n "$redis; and __fish_seen_subcommand_from reserve load put" -s q -l quiet -d 'no summary'

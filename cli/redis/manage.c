@@ -92,10 +92,6 @@ void redis_parse(struct args *args, struct redis_request *r) {
     }
     if (r->common.file == NULL) die("which filter? Give its name");
     key_options_check(&r->common.keys);
-    if (r->common.keys.form.flags & TAMIS_KEY_PREHASHED) {
-        die("--prehashed: a filter in Redis hashes its keys itself");
-    }
-    if (r->common.keys.key_file != NULL) die("--key-file: a filter in Redis keeps its own secret");
 }
 
 tamis_cluster *redis_connect(const struct redis_request *r) {
@@ -155,34 +151,48 @@ static double bits_per_item(const tamis_sharded_facts *facts) {
     return facts->items != 0 ? 8.0 * (double)facts->bytes / (double)facts->items : NAN;
 }
 
-static const char *kind_text(const tamis_sharded *f) {
+static const char *kind_text(const tamis_sharded *f, const tamis_sharded_facts *facts) {
+    if (f->kind == TAMIS_SHARDED_STATIC) return facts->kind;
     return f->kind == TAMIS_SHARDED_BLOOM ? "bloom" : "cuckoo";
+}
+
+static double rate_of_filter(const tamis_sharded *f, const tamis_sharded_facts *facts) {
+    return f->kind == TAMIS_SHARDED_STATIC ? facts->rate : f->rate;
 }
 
 static void info_json(const tamis_sharded *f, const tamis_sharded_facts *facts) {
     struct json json = {stdout, 0, false};
     json_open(&json, NULL, '{');
     json_string(&json, "name", f->name);
-    json_string(&json, "kind", kind_text(f));
+    json_string(&json, "kind", kind_text(f, facts));
     json_bool(&json, "sharded", !f->plain);
+    json_bool(&json, "static", f->kind == TAMIS_SHARDED_STATIC);
     json_whole(&json, "shards", f->shards);
     json_whole(&json, "nodes", tamis_cluster_nodes(f->cluster));
     json_whole(&json, "keys", facts->items);
     json_whole(&json, "reserved", f->capacity);
     json_whole(&json, "capacity", facts->capacity);
-    json_real(&json, "fpr_target", f->rate > 0 ? f->rate : NAN);
+    const double rate = rate_of_filter(f, facts);
+    json_real(&json, "fpr_target", rate > 0 ? rate : NAN);
     json_whole(&json, "bytes", facts->bytes);
     json_real(&json, "bits_per_key", bits_per_item(facts));
     json_whole(&json, "stages", facts->stages);
     json_whole(&json, "fewest", facts->fewest);
     json_whole(&json, "most", facts->most);
+    json_bool(&json, "keyed", facts->keyed);
+    json_whole(&json, "bytes_coming", facts->coming);
+    json_whole(&json, "bytes_received", facts->received);
     json_close(&json, '}');
 }
 
-static void info_text(const tamis_sharded *f, const tamis_sharded_facts *facts) {
+static void print_size(const tamis_sharded_facts *facts) {
+    printf("  %-10s %s", "size", text_bytes(facts->bytes).at);
+    if (facts->items != 0) printf(", %.2f bits/key", bits_per_item(facts));
+    printf("\n");
+}
+
+static void info_sharded(const tamis_sharded *f, const tamis_sharded_facts *facts) {
     const size_t nodes = tamis_cluster_nodes(f->cluster);
-    printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), f->name, term_style(stdout, STYLE_PLAIN));
-    printf("  %-10s %s\n", "kind", kind_text(f));
     if (f->plain) {
         printf("  %-10s one key\n", "shards");
     } else {
@@ -192,13 +202,30 @@ static void info_text(const tamis_sharded *f, const tamis_sharded_facts *facts) 
     printf("  %-10s %s\n", "keys", text_count(facts->items).at);
     printf("  %-10s %s%s\n", "capacity", text_count(facts->capacity).at,
            facts->stages > f->shards ? ", after growing" : "");
-    if (facts->items != 0) {
-        printf("  %-10s %s, %.2f bits/key\n", "size", text_bytes(facts->bytes).at,
-               bits_per_item(facts));
-    } else {
-        printf("  %-10s %s\n", "size", text_bytes(facts->bytes).at);
-    }
+    print_size(facts);
     if (f->rate > 0) printf("  %-10s promised %s\n", "rate", text_rate(f->rate).at);
+}
+
+static void info_static(const tamis_sharded_facts *facts) {
+    printf("  %-10s %s\n", "keys", text_count(facts->items).at);
+    print_size(facts);
+    printf("  %-10s expected %s\n", "rate", text_rate(facts->rate).at);
+    if (facts->keyed) printf("  %-10s with a secret\n", "keyed");
+}
+
+static void info_text(const tamis_sharded *f, const tamis_sharded_facts *facts) {
+    const bool is_static = f->kind == TAMIS_SHARDED_STATIC;
+    printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), f->name, term_style(stdout, STYLE_PLAIN));
+    printf("  %-10s %s%s\n", "kind", kind_text(f, facts), is_static ? ", static" : "");
+    if (!is_static) {
+        info_sharded(f, facts);
+    } else {
+        info_static(facts);
+    }
+    if (facts->coming != 0) {
+        printf("  %-10s %s of %s\n", "coming", text_bytes(facts->received).at,
+               text_bytes(facts->coming).at);
+    }
 }
 
 int redis_info_main(struct args *args) {

@@ -27,6 +27,7 @@ tamis_sharded redis_find(tamis_cluster *cluster, const struct redis_request *req
 
 int redis_reserve_main(struct args *args);
 int redis_load_main(struct args *args);
+int redis_put_main(struct args *args);
 int redis_query_main(struct args *args);
 int redis_info_main(struct args *args);
 int redis_drop_main(struct args *args);

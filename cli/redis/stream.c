@@ -129,8 +129,16 @@ static bool stream_emit(void *context, struct block *block, uint64_t before) {
     return more && s->output.error == 0;
 }
 
+static void check_options(const struct redis_request *r) {
+    if (r->common.keys.form.flags & TAMIS_KEY_PREHASHED) {
+        die("--prehashed: a filter in Redis hashes its keys itself");
+    }
+    if (r->common.keys.key_file != NULL) die("--key-file: a filter in Redis keeps its own secret");
+}
+
 static void stream_run(struct stream *s, struct redis_request *r, const char *verb) {
     struct reader reader;
+    check_options(r);
     s->form = r->common.keys.form;
     s->delimiter = r->common.keys.delimiter;
     s->window = (struct window *)need(sizeof *s->window);
@@ -139,6 +147,11 @@ static void stream_run(struct stream *s, struct redis_request *r, const char *ve
     if (s->keep_records) reader_check_output(&reader);
     tamis_cluster *cluster = redis_connect(r);
     s->filter = redis_find(cluster, r);
+    if (s->adds && s->filter.kind == TAMIS_SHARDED_STATIC) {
+        die("'%s' is static, its file was put there whole: build it anew with all keys, and put "
+            "that",
+            s->filter.name);
+    }
     output_open(&s->output, STDOUT_FILENO);
     const struct job job = {work_nothing, stream_emit, s, 0};
     progress_start(&r->common.run, verb, reader.total_bytes, s->keep_records);

@@ -1,6 +1,8 @@
 /* cluster.h - inside the client: commands, links to servers, and the map of slots
  *
  *     shards.c   what a filter's calls are in commands          tamis_cluster.h
+ *     describe.c what is told of a filter
+ *     put.c      a file that becomes a filter
  *     route.c    which node gets which command, and what to do
  *                when it is not the right one any more
  *     link.c     bytes to and from one server                   hiredis
@@ -106,6 +108,9 @@ struct tamis_cluster {
     size_t node_count, node_capacity;
     uint16_t owner[SLOTS]; /* index + 1 of the node; 0: not known */
     bool single, mapped;
+    /* Asked whenever a run has to wait for the cluster; false ends it.  NULL: nobody asks. */
+    bool (*go_on)(void *context);
+    void *go_on_context;
     uint64_t redirects, resends;
     char error[512];
 };
@@ -114,6 +119,34 @@ struct tamis_cluster {
 bool cluster_run(tamis_cluster *cluster, struct requests *requests);
 
 uint16_t slot_of(const char *key);
+void pause_ms(uint32_t ms);
+
+/* ---- shards.c */
+
+/* Room for a name, ":{", a number and "}". */
+#define KEY_BYTES 544
+
+/* The key of a shard; written to `key`, if it is not the name itself. */
+const char *shard_key(const tamis_sharded *filter, uint32_t shard, char key[KEY_BYTES]);
+
+/* VERB KEY; and the same to all shards. */
+void ask_key(struct requests *requests, const char *verb, const char *key, bool writes);
+void ask_shards(struct requests *requests, const char *verb, const tamis_sharded *filter,
+                bool writes);
+
+/* False, with the error set: the server refused, or has no such key. */
+bool shard_failed(const tamis_sharded *filter, const char *key, const redisReply *reply);
+bool shard_missing(const tamis_sharded *filter, const char *key);
+
+/* What is at NAME: nothing, a filter of its own, or the hash of a sharded one. */
+enum found { FOUND_NOTHING, FOUND_FILTER, FOUND_UNFINISHED, FOUND_ERROR };
+enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharded *out);
+
+/* ---- describe.c */
+
+/* The field of a reply of names and values; 0 or NULL if it has none. */
+uint64_t info_number(const redisReply *info, const char *field);
+const char *info_word(const redisReply *info, const char *field);
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

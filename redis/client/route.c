@@ -444,7 +444,7 @@ static bool confirm(tamis_cluster *cluster, struct requests *requests, const boo
     return true;
 }
 
-static void pause_ms(uint32_t ms) {
+void pause_ms(uint32_t ms) {
     const struct timespec time = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
     nanosleep(&time, NULL);
 }
@@ -484,7 +484,8 @@ bool cluster_run(tamis_cluster *cluster, struct requests *requests) {
         }
         done = now_done;
         if (!good || !trouble) continue;
-        good = monotonic_ms() - progress < cluster->options.patience_ms;
+        good = monotonic_ms() - progress < cluster->options.patience_ms &&
+               (cluster->go_on == NULL || cluster->go_on(cluster->go_on_context));
         if (!good) continue;
         pause_ms(pause);
         pause = pause < PAUSE_MAX_MS / 2 ? 2 * pause : PAUSE_MAX_MS;

@@ -16,9 +16,6 @@
 
 #define FORMAT "tamis-shards-1"
 
-/* Room for a name, ":{", a number and "}". */
-#define KEY_BYTES 544
-
 /* ---- the shard of a key */
 
 static void crc32_table(uint32_t table[256]) {
@@ -62,7 +59,7 @@ static bool name_is_good(tamis_cluster *cluster, const char *name) {
     return true;
 }
 
-static const char *shard_key(const tamis_sharded *f, uint32_t shard, char key[KEY_BYTES]) {
+const char *shard_key(const tamis_sharded *f, uint32_t shard, char key[KEY_BYTES]) {
     if (f->plain) return f->name;
     snprintf(key, KEY_BYTES, "%s:{%" PRIu32 "}", f->name, shard);
     return key;
@@ -70,21 +67,21 @@ static const char *shard_key(const tamis_sharded *f, uint32_t shard, char key[KE
 
 /* ---- commands of two and three words, one to each shard */
 
-static void ask_key(struct requests *requests, const char *verb, const char *key, bool writes) {
+void ask_key(struct requests *requests, const char *verb, const char *key, bool writes) {
     request_start(requests, key, writes, 2);
     request_text(requests, verb);
     request_text(requests, key);
 }
 
-static void ask_shards(struct requests *requests, const char *verb, const tamis_sharded *filter,
-                       bool writes) {
+void ask_shards(struct requests *requests, const char *verb, const tamis_sharded *filter,
+                bool writes) {
     char key[KEY_BYTES];
     for (uint32_t i = 0; i < filter->shards; i++) {
         ask_key(requests, verb, shard_key(filter, i, key), writes);
     }
 }
 
-static bool shard_failed(const tamis_sharded *filter, const char *key, const redisReply *reply) {
+bool shard_failed(const tamis_sharded *filter, const char *key, const redisReply *reply) {
     return cluster_fail(filter->cluster, "'%s': %s", key,
                         reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected answer");
 }
@@ -123,8 +120,6 @@ static bool read_hash(const redisReply *hash, tamis_sharded *out, bool *whole) {
     return true;
 }
 
-enum found { FOUND_NOTHING, FOUND_FILTER, FOUND_UNFINISHED, FOUND_ERROR };
-
 static enum found judge_hash(tamis_sharded *out, const redisReply *hash) {
     bool whole = false;
     if (hash->type != REDIS_REPLY_ARRAY) return FOUND_NOTHING;
@@ -135,8 +130,20 @@ static enum found judge_hash(tamis_sharded *out, const redisReply *hash) {
     return whole ? FOUND_FILTER : FOUND_UNFINISHED;
 }
 
-/* What is at NAME: nothing, a filter of its own, or the hash of a sharded one. */
-static enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharded *out) {
+/* Is it the type of a key that is a filter by itself? */
+static bool type_is_filter(const char *type, tamis_sharded_kind *kind) {
+    static const char *const types[] = {[TAMIS_SHARDED_BLOOM] = "MBbloom--",
+                                        [TAMIS_SHARDED_CUCKOO] = "MBbloomCF",
+                                        [TAMIS_SHARDED_STATIC] = "tamisfilt"};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(type, types[i]) != 0) continue;
+        *kind = (tamis_sharded_kind)i;
+        return true;
+    }
+    return false;
+}
+
+enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharded *out) {
     struct requests requests = {0};
     memset(out, 0, sizeof *out);
     out->cluster = cluster;
@@ -151,11 +158,9 @@ static enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharde
     if (cluster_run(cluster, &requests)) {
         const redisReply *type = requests.at[0].reply, *hash = requests.at[1].reply;
         const char *word = type->type == REDIS_REPLY_STATUS ? type->str : "";
-        const bool bloom = strcmp(word, "MBbloom--") == 0, cuckoo = strcmp(word, "MBbloomCF") == 0;
-        if (bloom || cuckoo) {
+        if (type_is_filter(word, &out->kind)) {
             out->plain = true;
             out->shards = 1;
-            out->kind = bloom ? TAMIS_SHARDED_BLOOM : TAMIS_SHARDED_CUCKOO;
             found = FOUND_FILTER;
         } else if (strcmp(word, "hash") == 0) {
             found = judge_hash(out, hash);
@@ -171,7 +176,7 @@ static enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharde
     return found;
 }
 
-static bool missing(const tamis_sharded *filter, const char *key) {
+bool shard_missing(const tamis_sharded *filter, const char *key) {
     return cluster_fail(filter->cluster,
                         filter->plain ? "'%s' is gone"
                                       : "the shard '%s' is gone: drop the filter and load it again",
@@ -185,7 +190,8 @@ static bool check_shards(tamis_sharded *filter) {
     ask_shards(&requests, "EXISTS", filter, false);
     bool good = cluster_run(filter->cluster, &requests);
     for (uint32_t i = 0; good && i < filter->shards; i++) {
-        if (!is_integer(requests.at[i].reply, 1)) good = missing(filter, shard_key(filter, i, key));
+        if (!is_integer(requests.at[i].reply, 1))
+            good = shard_missing(filter, shard_key(filter, i, key));
     }
     requests_free(&requests);
     return good;
@@ -341,6 +347,9 @@ static void undo(tamis_sharded *f, bool shards_too) {
 bool tamis_sharded_reserve(tamis_cluster *cluster, const char *name, const tamis_sharded *want) {
     tamis_sharded f = *want;
     if (!name_is_good(cluster, name)) return false;
+    if (want->kind == TAMIS_SHARDED_STATIC) {
+        return cluster_fail(cluster, "a static filter is put whole, not reserved");
+    }
     if (want->shards < 1 || want->shards > TAMIS_SHARDS_MAX) {
         return cluster_fail(cluster, "a filter has 1 to %d shards", TAMIS_SHARDS_MAX);
     }
@@ -418,13 +427,10 @@ static void sorted_free(struct sorted *sorted) {
 static void ask_items(struct requests *requests, const tamis_sharded *f, const char *key,
                       const void *const *keys, const size_t *lengths, const size_t *order,
                       size_t count, bool add) {
-    const bool bloom = f->kind == TAMIS_SHARDED_BLOOM;
+    static const char *const adding[] = {"BF.INSERT", "CF.INSERTNX"};
+    static const char *const asking[] = {"BF.MEXISTS", "CF.MEXISTS", "TAMIS.MEXISTS"};
     request_start(requests, key, add, 2 + (add ? 2u : 0u) + count);
-    if (add) {
-        request_text(requests, bloom ? "BF.INSERT" : "CF.INSERTNX");
-    } else {
-        request_text(requests, bloom ? "BF.MEXISTS" : "CF.MEXISTS");
-    }
+    request_text(requests, add ? adding[f->kind] : asking[f->kind]);
     request_text(requests, key);
     if (add) {
         request_text(requests, "NOCREATE");
@@ -438,7 +444,12 @@ static bool scatter(const tamis_sharded *f, const char *key, const redisReply *r
                     const size_t *order, size_t count, bool *answers) {
     if (reply->type != REDIS_REPLY_ARRAY) {
         if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "not found")) {
-            return missing(f, key);
+            return shard_missing(f, key);
+        }
+        if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "being loaded")) {
+            return cluster_fail(f->cluster,
+                                "'%s' is not whole: its file is being put, or that was interrupted",
+                                key);
         }
         return shard_failed(f, key, reply);
     }
@@ -480,7 +491,8 @@ static bool run_items(tamis_sharded *f, const void *const *keys, const size_t *l
             const size_t left = sorted.start[s + 1] - i;
             good = scatter(f, name, requests.at[at++].reply, sorted.order + i,
                            left < ITEMS_MAX ? left : ITEMS_MAX, answers);
-            if (good && !add && !is_integer(requests.at[at++].reply, 1)) good = missing(f, name);
+            if (good && !add && !is_integer(requests.at[at++].reply, 1))
+                good = shard_missing(f, name);
         }
     }
     sorted_free(&sorted);
@@ -490,58 +502,15 @@ static bool run_items(tamis_sharded *f, const void *const *keys, const size_t *l
 
 bool tamis_sharded_add(tamis_sharded *filter, const void *const *keys, const size_t *lengths,
                        size_t count, bool *fresh) {
+    if (filter->kind == TAMIS_SHARDED_STATIC) {
+        return cluster_fail(filter->cluster,
+                            "'%s' is static: keys are not added to it; build its file anew",
+                            filter->name);
+    }
     return run_items(filter, keys, lengths, count, true, fresh);
 }
 
 bool tamis_sharded_contains(tamis_sharded *filter, const void *const *keys, const size_t *lengths,
                             size_t count, bool *maybe) {
     return run_items(filter, keys, lengths, count, false, maybe);
-}
-
-/* ---- facts */
-
-static uint64_t info_field(const redisReply *info, const char *field) {
-    for (size_t i = 0; i + 1 < info->elements; i += 2) {
-        const redisReply *name = info->element[i], *value = info->element[i + 1];
-        if (name->str != NULL && strcmp(name->str, field) == 0 &&
-            value->type == REDIS_REPLY_INTEGER && value->integer >= 0) {
-            return (uint64_t)value->integer;
-        }
-    }
-    return 0;
-}
-
-static void add_facts(const tamis_sharded *f, const redisReply *info, tamis_sharded_facts *facts) {
-    const uint64_t items = info_field(info, "Number of items inserted");
-    facts->items += items;
-    facts->bytes += info_field(info, "Size");
-    facts->stages += info_field(info, "Number of filters");
-    facts->capacity += f->kind == TAMIS_SHARDED_BLOOM ? info_field(info, "Capacity")
-                                                      : info_field(info, "Number of buckets") *
-                                                            info_field(info, "Bucket size");
-    if (items < facts->fewest) facts->fewest = items;
-    if (items > facts->most) facts->most = items;
-}
-
-bool tamis_sharded_info(tamis_sharded *filter, tamis_sharded_facts *facts) {
-    struct requests requests = {0};
-    char key[KEY_BYTES];
-    memset(facts, 0, sizeof *facts);
-    facts->fewest = UINT64_MAX;
-    ask_shards(&requests, filter->kind == TAMIS_SHARDED_BLOOM ? "BF.INFO" : "CF.INFO", filter,
-               false);
-    bool good = cluster_run(filter->cluster, &requests);
-    for (uint32_t i = 0; good && i < filter->shards; i++) {
-        const char *name = shard_key(filter, i, key);
-        const redisReply *reply = requests.at[i].reply;
-        if (reply->type == REDIS_REPLY_ERROR && strstr(reply->str, "not found")) {
-            good = missing(filter, name);
-        } else if (reply->type != REDIS_REPLY_ARRAY) {
-            good = shard_failed(filter, name, reply);
-        } else {
-            add_facts(filter, reply, facts);
-        }
-    }
-    requests_free(&requests);
-    return good;
 }

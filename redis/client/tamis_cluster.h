@@ -16,9 +16,9 @@
  * lines in any of them.  The multiplication (2^32 / golden ratio) spreads what a checksum of
  * similar keys leaves together.  Since an item is asked of one shard, the rate of false
  * positives is the shards' own.  S is fixed when the filter is made; shard i of two filters is
- * in the same slot, so BF.MERGE works shard by shard.  A NAME that is itself a BF or CF key is
- * a filter of one shard: the calls below take it as well, and so does a server that is not in a
- * cluster.
+ * in the same slot, so BF.MERGE works shard by shard.  A NAME that is itself a BF or CF key, or
+ * that a file was put to, is a filter of one shard: the calls below take it as well, and so does a
+ * server that is not in a cluster.
  *
  *     tamis_cluster_options where = {.servers = "10.0.0.1:6379,10.0.0.2:6379"};
  *     tamis_cluster *cluster = tamis_cluster_new(&where);
@@ -88,7 +88,11 @@ uint64_t tamis_cluster_resends(const tamis_cluster *cluster);
 
 /* ------------------------------------------------------------------ filters */
 
-typedef enum tamis_sharded_kind { TAMIS_SHARDED_BLOOM, TAMIS_SHARDED_CUCKOO } tamis_sharded_kind;
+typedef enum tamis_sharded_kind {
+    TAMIS_SHARDED_BLOOM,
+    TAMIS_SHARDED_CUCKOO,
+    TAMIS_SHARDED_STATIC /* a file that was put: one key, whose keys do not change */
+} tamis_sharded_kind;
 
 #define TAMIS_SHARDS_MAX 16384
 
@@ -127,11 +131,35 @@ typedef struct tamis_sharded_facts {
     uint64_t bytes;
     uint64_t stages;       /* sub-filters in all: more than shards when some have grown */
     uint64_t fewest, most; /* items of the emptiest and of the fullest shard */
+    /* Of a static filter alone: */
+    char kind[16]; /* "fuse", ...; "none" as long as no file is whole */
+    double rate;
+    bool keyed;
+    uint64_t coming, received; /* bytes of a file that is being put, and those that are there */
 } tamis_sharded_facts;
 bool tamis_sharded_info(tamis_sharded *filter, tamis_sharded_facts *facts);
 
 /* Deletes the filter, or what is left of it.  `*existed`: there was something to delete. */
 bool tamis_sharded_drop(tamis_cluster *cluster, const char *name, bool *existed);
+
+/* ------------------------------------------------------------- whole files */
+
+#define TAMIS_CLUSTER_FILE_MAX ((uint64_t)1 << 36) /* bytes that the module takes */
+
+typedef struct tamis_cluster_file {
+    const void *bytes; /* of a .tamis file; they must not change meanwhile */
+    uint64_t length;
+    const uint8_t *secret; /* 16 bytes, of a keyed filter; NULL: it is not keyed */
+    /* Called now and then with the bytes that are there; false stops it.  NULL: nobody asks. */
+    bool (*progress)(void *context, uint64_t bytes);
+    void *context;
+} tamis_cluster_file;
+
+/* Puts a file at the key NAME, to be asked there by tamis_sharded_contains.  A static filter that
+ * is there goes on answering until all of the new one has come and is found to be good; anything
+ * else at that key is an error.  After a failure the error says which of the two answers.  Needs
+ * the module of tamis on the servers; other modules have no such command. */
+bool tamis_cluster_put(tamis_cluster *cluster, const char *name, const tamis_cluster_file *file);
 
 #ifdef __cplusplus
 }

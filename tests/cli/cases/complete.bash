@@ -1,7 +1,7 @@
 # completions and man pages know every option that --help tells of, and no other
 root=$here/../..
 for command in plan build add remove query uniq info verify measure merge convert bench \
-    'redis reserve' 'redis load' 'redis query' 'redis info' 'redis drop'; do
+    'redis reserve' 'redis load' 'redis put' 'redis query' 'redis info' 'redis drop'; do
     "$TAMIS" $command --help | grep -Eo '^  (-., |    )--[a-z-]+' | grep -Eo -- '--[a-z-]+' | sort -u >told
     "$TAMIS" $command --help | grep -Eo '^  -[^-]' | tr -d ' ' | sort -u >letters
 

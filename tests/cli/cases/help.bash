@@ -18,12 +18,12 @@ for command in $all; do
     check "$command: an unknown option" rc=2 err="^tamis: $command: unknown option '--frobnicate'$" -- "$TAMIS" $command --frobnicate
     check "$command: an unknown letter" rc=2 err="^tamis: $command: unknown option '-Z'$" -- "$TAMIS" $command -Z
 done
-for verb in reserve load query info drop; do
+for verb in reserve load put query info drop; do
     check "redis $verb --help" out='*' err='' -- "$TAMIS" redis $verb --help
     same "redis $verb --help as it is recorded" "$work/out" "$here/golden/help-redis-$verb.txt"
     check "redis $verb: an unknown option" rc=2 err="^tamis: redis $verb: unknown option '--frobnicate'$" -- "$TAMIS" redis $verb --frobnicate
 done
-check 'redis without a verb' rc=2 err='^tamis: redis: what\? reserve, load, query, info or drop$' -- "$TAMIS" redis
+check 'redis without a verb' rc=2 err='^tamis: redis: what\? reserve, load, put, query, info or drop$' -- "$TAMIS" redis
 check 'redis with another' rc=2 err="^tamis: redis: unknown verb 'laod': .*; did you mean 'load'\?$" -- "$TAMIS" redis laod
 same 'help as it is recorded' help "$here/golden/help.txt"
 check 'help' out='*' -- "$TAMIS" help
