@@ -35,6 +35,12 @@ const struct option_spec options_server[] = {
     {OPT_PATIENCE, '\0', "patience", "SECONDS",
      "go on trying for so long without progress, while a\n"
      "cluster recovers (default 60)"},
+    {OPT_TLS, '\0', "tls", NULL, "speak TLS"},
+    {OPT_CACERT, '\0', "cacert", "FILE",
+     "trust servers whose certificate this one has signed\n"
+     "(default: those that the system trusts by their name)"},
+    {OPT_CERT, '\0', "cert", "FILE", "the certificate to show to servers that ask for one"},
+    {OPT_TLS_KEY, '\0', "key", "FILE", "its private key"},
     OPTIONS_END};
 
 void args_start(struct args *args, const struct command *command, int count, char **words) {

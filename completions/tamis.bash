@@ -7,7 +7,7 @@ _tamis() {
     local keys='-0 --null -d --delimiter -t --separator -F --field --hex --prehashed --strip-cr
         --fold-case --as --key-file'
     local running='-j --threads --progress --no-progress'
-    local server='-s --server --user --patience'
+    local server='-s --server --user --patience --tls --cacert --cert --key'
     local options values=''
 
     COMPREPLY=()

@@ -59,6 +59,32 @@ static bool take_server(struct redis_request *r, int id, const struct args *args
     }
 }
 
+static bool take_tls(struct redis_request *r, int id, const struct args *args) {
+    switch (id) {
+        case OPT_TLS:
+            r->where.tls = true;
+            return true;
+        case OPT_CACERT:
+            r->where.cacert = args->value;
+            return true;
+        case OPT_CERT:
+            r->where.cert = args->value;
+            return true;
+        case OPT_TLS_KEY:
+            r->where.key = args->value;
+            return true;
+        default:
+            return false;
+    }
+}
+
+static void check_tls(const tamis_cluster_options *where) {
+    if (!where->tls && (where->cacert != NULL || where->cert != NULL || where->key != NULL)) {
+        die("--cacert, --cert and --key need --tls");
+    }
+    if ((where->cert == NULL) != (where->key == NULL)) die("--cert and --key go together");
+}
+
 static bool take_query(struct redis_request *r, int id) {
     switch (id) {
         case OPT_INVERT:
@@ -86,11 +112,13 @@ void redis_parse(struct args *args, struct redis_request *r) {
     r->where.servers = servers != NULL && servers[0] != '\0' ? servers : NULL;
     r->where.password = getenv("REDISCLI_AUTH"); /* as redis-cli: not where `ps` shows it */
     for (int id; (id = args_next(args)) != ARG_END;) {
-        if (!take_reserve(r, id, args) && !take_server(r, id, args) && !take_query(r, id)) {
+        if (!take_reserve(r, id, args) && !take_server(r, id, args) && !take_tls(r, id, args) &&
+            !take_query(r, id)) {
             request_take(&r->common, id, args);
         }
     }
     if (r->common.file == NULL) die("which filter? Give its name");
+    check_tls(&r->where);
     key_options_check(&r->common.keys);
 }
 

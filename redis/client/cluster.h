@@ -6,6 +6,7 @@
  *     route.c    which node gets which command, and what to do
  *                when it is not the right one any more
  *     link.c     bytes to and from one server                   hiredis
+ *     tls.c      what these bytes are under TLS                 OpenSSL
  *
  * A call builds a list of requests, runs it and reads the replies:
  *
@@ -57,19 +58,56 @@ void request_start(struct requests *requests, const char *key, bool writes, size
 void request_word(struct requests *requests, const void *word, size_t length);
 void request_text(struct requests *requests, const char *word);
 
+/* ---- tls.c
+ *
+ * A table of calls, so that link.c is the same with and without OpenSSL.  Those that return a bool
+ * return false on failure, with `error` set. */
+
+struct tls;
+
+struct tls_calls {
+    /* A step of the handshake: adds to `wire` what is to be sent. */
+    bool (*shake)(struct tls *tls, struct bytes *wire, bool *done);
+    /* Adds the records for `length` bytes, and any that TLS has to send for itself. */
+    bool (*seal)(struct tls *tls, const void *plain, size_t length, struct bytes *wire);
+    /* Records that have come, and then what is in them; 0 bytes: no whole record is left. */
+    bool (*take)(struct tls *tls, const void *records, size_t length);
+    bool (*read)(struct tls *tls, void *plain, size_t size, size_t *length);
+    void (*close)(struct tls *tls);
+};
+
+struct tls {
+    const struct tls_calls *calls;
+    char error[160];
+};
+
+/* Whom to trust, and who we are: shared by all links of a cluster, and outlives them. */
+struct tls_trust {
+    struct tls *(*open)(struct tls_trust *trust, const char *host); /* NULL: no memory */
+    void (*free)(struct tls_trust *trust);
+};
+struct tls_trust *tls_trust_new(const tamis_cluster_options *options, char *error, size_t size);
+
 /* ---- link.c */
 
 struct link {
     redisContext *context; /* NULL: not connected */
     struct bytes out;
-    size_t sent; /* of `out` */
+    size_t sent;       /* of `out` */
+    struct tls *tls;   /* NULL: none */
+    struct bytes wire; /* with TLS: the records made of what is sent of `out` */
+    size_t wire_sent;
     /* Whose replies are still to come, in order; NULL: nobody's (ASKING). */
     struct request **waiting;
     size_t first, count, capacity;
+    bool heard; /* anything at all */
     char error[160];
 };
 
-bool link_open(struct link *link, const char *host, int port, const tamis_cluster_options *options);
+/* `trust`: speak TLS; NULL: do not. */
+bool link_open(struct link *link, const char *host, int port, const tamis_cluster_options *options,
+               struct tls_trust *trust);
+void link_free(struct link *link);
 void link_close(struct link *link);
 
 /* Puts a command into the pipeline.  False: no memory. */
@@ -103,7 +141,8 @@ struct node {
 
 struct tamis_cluster {
     tamis_cluster_options options; /* its strings are below */
-    char *servers, *user, *password;
+    char *servers, *user, *password, *cacert, *cert, *key;
+    struct tls_trust *trust; /* NULL: no TLS, or not yet */
     struct node *nodes;
     size_t node_count, node_capacity;
     uint16_t owner[SLOTS]; /* index + 1 of the node; 0: not known */

@@ -2,7 +2,8 @@
  *
  * hiredis connects and parses; sending and receiving is done here, with poll(2) over all links,
  * so that all nodes work at the same time, a long pipeline cannot block (both sides would wait
- * for the other to read), and a lost connection raises no SIGPIPE. */
+ * for the other to read), and a lost connection raises no SIGPIPE.  With TLS the bytes of the
+ * pipeline become records on their way (tls.c); everything else is the same. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -15,6 +16,11 @@
 #include <time.h>
 
 #include "cluster.h"
+
+#define RECEIVE_BYTES 16384
+
+/* Becomes records at a time: enough for a call of send(2), little enough to be kept twice. */
+#define SEAL_BYTES 65536
 
 uint64_t monotonic_ms(void) {
     struct timespec now;
@@ -55,9 +61,19 @@ static void link_fail(struct link *link, const char *why) {
 
 void link_close(struct link *link) {
     if (link->context != NULL) redisFree(link->context);
+    if (link->tls != NULL) link->tls->calls->close(link->tls);
     link->context = NULL;
+    link->tls = NULL;
     link->out.used = link->sent = 0;
+    link->wire.used = link->wire_sent = 0;
     link->first = link->count = 0;
+}
+
+void link_free(struct link *link) {
+    link_close(link);
+    bytes_free(&link->out);
+    bytes_free(&link->wire);
+    free((void *)link->waiting);
 }
 
 bool link_push(struct link *link, const void *command, size_t length, struct request *waiting) {
@@ -74,19 +90,51 @@ bool link_push(struct link *link, const void *command, size_t length, struct req
     return !link->out.failed;
 }
 
-static bool link_send(struct link *link) {
-    while (link->sent < link->out.used) {
-        const ssize_t sent = send(link->context->fd, link->out.at + link->sent,
-                                  link->out.used - link->sent, MSG_NOSIGNAL);
+static bool link_has_more(const struct link *link) {
+    return link->sent < link->out.used || link->wire_sent < link->wire.used;
+}
+
+static bool tls_failed(struct link *link) {
+    char why[sizeof link->tls->error];
+    memcpy(why, link->tls->error, sizeof why);
+    link_fail(link, why);
+    return false;
+}
+
+/* As many bytes as the socket takes now. */
+static bool send_bytes(struct link *link, const struct bytes *bytes, size_t *done) {
+    while (*done < bytes->used) {
+        const ssize_t sent =
+            send(link->context->fd, bytes->at + *done, bytes->used - *done, MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
         if (sent < 0) {
             link_fail(link, strerror(errno));
             return false;
         }
-        link->sent += (size_t)sent;
+        *done += (size_t)sent;
     }
     return true;
+}
+
+/* The same through TLS: a piece becomes records when those of the last one are gone. */
+static bool send_sealed(struct link *link) {
+    for (;;) {
+        if (!send_bytes(link, &link->wire, &link->wire_sent)) return false;
+        if (link->wire_sent < link->wire.used) return true;
+        link->wire.used = link->wire_sent = 0;
+        const size_t left = link->out.used - link->sent;
+        const size_t piece = left < SEAL_BYTES ? left : SEAL_BYTES;
+        if (!link->tls->calls->seal(link->tls, link->out.at + link->sent, piece, &link->wire)) {
+            return tls_failed(link);
+        }
+        link->sent += piece;
+        if (link->wire.used == 0) return true;
+    }
+}
+
+static bool link_send(struct link *link) {
+    return link->tls != NULL ? send_sealed(link) : send_bytes(link, &link->out, &link->sent);
 }
 
 /* Hands out the replies that are whole. */
@@ -109,23 +157,51 @@ static bool link_deliver(struct link *link) {
     return true;
 }
 
-static bool link_receive(struct link *link) {
-    char buffer[16384];
-    for (;;) {
-        const ssize_t got = recv(link->context->fd, buffer, sizeof buffer, 0);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return true;
-        if (got <= 0) {
-            link_fail(link, got == 0 ? "the server closed the connection" : strerror(errno));
-            return false;
-        }
-        if (redisReaderFeed(link->context->reader, buffer, (size_t)got) != REDIS_OK) {
-            link_fail(link, "out of memory");
-            return false;
-        }
-        if (!link_deliver(link)) return false;
-        if ((size_t)got < sizeof buffer) return true;
+/* What has come; 0 bytes: nothing now. */
+static bool receive_bytes(struct link *link, char *buffer, size_t size, size_t *length) {
+    ssize_t got;
+    do {
+        got = recv(link->context->fd, buffer, size, 0);
+    } while (got < 0 && errno == EINTR);
+    *length = got > 0 ? (size_t)got : 0;
+    if (got > 0) link->heard = true;
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))) return true;
+    const bool hung_up = got == 0 || errno == ECONNRESET;
+    if (hung_up && link->tls == NULL && !link->heard) {
+        link_fail(link, "the server hung up without a word: does it want TLS?");
+    } else {
+        link_fail(link, got == 0 ? "the server closed the connection" : strerror(errno));
     }
+    return false;
+}
+
+static bool link_feed(struct link *link, const char *bytes, size_t length) {
+    if (redisReaderFeed(link->context->reader, bytes, length) == REDIS_OK) {
+        return link_deliver(link);
+    }
+    link_fail(link, "out of memory");
+    return false;
+}
+
+/* Records that have come, to the parser. */
+static bool open_sealed(struct link *link, const char *records, size_t length) {
+    char plain[RECEIVE_BYTES];
+    if (!link->tls->calls->take(link->tls, records, length)) return tls_failed(link);
+    for (size_t got = 1; got != 0;) {
+        if (!link->tls->calls->read(link->tls, plain, sizeof plain, &got)) return tls_failed(link);
+        if (got != 0 && !link_feed(link, plain, got)) return false;
+    }
+    return true;
+}
+
+static bool link_receive(struct link *link) {
+    char buffer[RECEIVE_BYTES];
+    for (size_t got = sizeof buffer; got == sizeof buffer;) {
+        if (!receive_bytes(link, buffer, sizeof buffer, &got)) return false;
+        if (got == 0) return true;
+        if (!(link->tls != NULL ? open_sealed : link_feed)(link, buffer, got)) return false;
+    }
+    return true;
 }
 
 /* ---- several links */
@@ -142,7 +218,7 @@ static bool links_poll(struct link **links, size_t count, struct pollfd *polls, 
         if (!link_is_busy(links[i])) continue;
         polls[busy].fd = links[i]->context->fd;
         polls[busy].events = POLLIN;
-        if (links[i]->sent < links[i]->out.used) polls[busy].events |= POLLOUT;
+        if (link_has_more(links[i])) polls[busy].events |= POLLOUT;
         polls[busy++].revents = 0;
     }
     if (busy == 0) return false;
@@ -162,11 +238,11 @@ bool links_exchange(struct link **links, size_t count, uint32_t timeout_ms) {
             const short events = polls[at++].revents;
             if (silent) {
                 link_fail(links[i], "the server did not answer in time");
-            } else if ((events & POLLOUT) && !link_send(links[i])) {
                 continue;
-            } else if (events & (POLLIN | POLLHUP | POLLERR)) {
-                link_receive(links[i]);
             }
+            /* First what a server that hangs up has to say. */
+            const bool news = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
+            if ((!news || link_receive(links[i])) && (events & POLLOUT)) link_send(links[i]);
         }
     }
     for (size_t i = 0; i < count; i++) {
@@ -219,11 +295,49 @@ static bool link_greet(struct link *link, const tamis_cluster_options *options) 
     return good;
 }
 
-bool link_open(struct link *link, const char *host, int port,
-               const tamis_cluster_options *options) {
+/* One step, with its bytes; then waits for the server. */
+static bool shake_once(struct link *link, uint32_t timeout_ms, bool *done) {
+    char buffer[RECEIVE_BYTES];
+    size_t got;
+    if (!link->tls->calls->shake(link->tls, &link->wire, done)) {
+        char why[sizeof link->tls->error];
+        memcpy(why, link->tls->error, sizeof why);
+        send_bytes(link, &link->wire, &link->wire_sent); /* the server is told as well */
+        link_fail(link, why);
+        return false;
+    }
+    if (!send_bytes(link, &link->wire, &link->wire_sent)) return false;
+    if (*done) return true;
+    struct pollfd news = {link->context->fd, POLLIN, 0};
+    if (link_has_more(link)) news.events |= POLLOUT;
+    if (poll(&news, 1, (int)timeout_ms) == 0) {
+        link_fail(link, "the server did not answer in time: does it speak TLS there?");
+        return false;
+    }
+    if (!(news.revents & (POLLIN | POLLHUP | POLLERR))) return true;
+    if (!receive_bytes(link, buffer, sizeof buffer, &got)) return false;
+    return got == 0 || link->tls->calls->take(link->tls, buffer, got) || tls_failed(link);
+}
+
+static bool link_shake(struct link *link, const char *host, uint32_t timeout_ms,
+                       struct tls_trust *trust) {
+    const uint64_t start = monotonic_ms();
+    link->tls = trust->open(trust, host);
+    if (link->tls == NULL) link_fail(link, "out of memory");
+    for (bool done = false; link->tls != NULL && !done;) {
+        const uint64_t elapsed = monotonic_ms() - start;
+        const uint32_t left = elapsed < timeout_ms ? timeout_ms - (uint32_t)elapsed : 0;
+        if (!shake_once(link, left, &done)) return false;
+    }
+    return link->tls != NULL;
+}
+
+bool link_open(struct link *link, const char *host, int port, const tamis_cluster_options *options,
+               struct tls_trust *trust) {
     const struct timeval limit = {(time_t)(options->timeout_ms / 1000),
                                   (suseconds_t)(options->timeout_ms % 1000) * 1000};
     if (link->context != NULL) return true;
+    link->heard = false;
     link->context = redisConnectWithTimeout(host, port, limit);
     if (link->context == NULL) {
         snprintf(link->error, sizeof link->error, "out of memory");
@@ -240,5 +354,6 @@ bool link_open(struct link *link, const char *host, int port,
         link_fail(link, strerror(errno));
         return false;
     }
+    if (trust != NULL && !link_shake(link, host, options->timeout_ms, trust)) return false;
     return link_greet(link, options);
 }

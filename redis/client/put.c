@@ -30,7 +30,7 @@
 #define WINDOW_CHUNKS 8
 
 #define RESTARTS_MAX 4
-#define STEP_ASIDE_MS 100
+#define STEP_ASIDE_MS UINT64_C(100)
 
 #define SECRET_BYTES 16
 

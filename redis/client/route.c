@@ -242,11 +242,15 @@ static bool map_from(tamis_cluster *cluster, size_t n) {
     return good;
 }
 
+static bool node_open(const tamis_cluster *cluster, struct node *node) {
+    return link_open(&node->link, node->host, node->port, &cluster->options, cluster->trust);
+}
+
 /* Learns the map from the first node that answers; those that are connected are asked first. */
 static bool refresh(tamis_cluster *cluster) {
     if (cluster->single) {
         struct node *node = &cluster->nodes[cluster->owner[0] - 1];
-        if (link_open(&node->link, node->host, node->port, &cluster->options)) return true;
+        if (node_open(cluster, node)) return true;
         return cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
     }
     for (int connected = 1; connected >= 0; connected--) {
@@ -254,7 +258,7 @@ static bool refresh(tamis_cluster *cluster) {
         for (size_t n = 0; n < count; n++) {
             struct node *node = &cluster->nodes[n];
             if ((node->link.context != NULL) != (connected == 1)) continue;
-            if (!link_open(&node->link, node->host, node->port, &cluster->options)) {
+            if (!node_open(cluster, node)) {
                 cluster_fail(cluster, "%s:%d: %s", node->host, node->port, node->link.error);
             } else if (map_from(cluster, n)) {
                 cluster->mapped = true;
@@ -289,7 +293,7 @@ static bool assign(tamis_cluster *cluster, struct requests *requests, bool *trou
         if (r->state != REQUEST_PENDING) continue;
         const size_t n = r->asked != NO_NODE ? r->asked : (size_t)cluster->owner[r->slot] - 1;
         struct node *node = n < cluster->node_count ? &cluster->nodes[n] : NULL;
-        if (node == NULL || !link_open(&node->link, node->host, node->port, &cluster->options)) {
+        if (node == NULL || !node_open(cluster, node)) {
             if (node != NULL) {
                 lose_node(cluster, n);
             } else if (!*trouble) {
@@ -497,50 +501,53 @@ bool cluster_run(tamis_cluster *cluster, struct requests *requests) {
 
 /* ---- making and dropping */
 
-static char *copy_text(const char *text) {
-    const size_t size = strlen(text) + 1;
-    char *copy = (char *)malloc(size);
-    if (copy != NULL) memcpy(copy, text, size);
-    return copy;
+/* A copy of what `*text` points to, and `*text` to the copy.  False: no memory. */
+static bool keep_text(char **copy, const char **text) {
+    if (*text == NULL) return true;
+    const size_t size = strlen(*text) + 1;
+    *copy = (char *)malloc(size);
+    if (*copy != NULL) memcpy(*copy, *text, size);
+    *text = *copy;
+    return *copy != NULL;
 }
 
 tamis_cluster *tamis_cluster_new(const tamis_cluster_options *options) {
     tamis_cluster *c = (tamis_cluster *)calloc(1, sizeof *c);
     if (c == NULL) return NULL;
-    c->options = *options;
-    if (c->options.timeout_ms == 0) c->options.timeout_ms = DEFAULT_TIMEOUT_MS;
-    if (c->options.patience_ms == 0) c->options.patience_ms = DEFAULT_PATIENCE_MS;
-    c->servers = copy_text(options->servers != NULL ? options->servers : DEFAULT_SERVER);
-    c->user = options->user != NULL ? copy_text(options->user) : NULL;
-    c->password = options->password != NULL ? copy_text(options->password) : NULL;
-    c->options.user = c->user;
-    c->options.password = c->password;
-    c->options.servers = c->servers;
-    if (c->servers == NULL || (options->user != NULL && c->user == NULL) ||
-        (options->password != NULL && c->password == NULL)) {
-        tamis_cluster_free(c);
-        return NULL;
+    tamis_cluster_options *own = &c->options;
+    *own = *options;
+    if (own->timeout_ms == 0) own->timeout_ms = DEFAULT_TIMEOUT_MS;
+    if (own->patience_ms == 0) own->patience_ms = DEFAULT_PATIENCE_MS;
+    if (own->servers == NULL) own->servers = DEFAULT_SERVER;
+    if (keep_text(&c->servers, &own->servers) && keep_text(&c->user, &own->user) &&
+        keep_text(&c->password, &own->password) && keep_text(&c->cacert, &own->cacert) &&
+        keep_text(&c->cert, &own->cert) && keep_text(&c->key, &own->key)) {
+        return c;
     }
-    return c;
+    tamis_cluster_free(c);
+    return NULL;
 }
 
 void tamis_cluster_free(tamis_cluster *cluster) {
     if (cluster == NULL) return;
-    for (size_t n = 0; n < cluster->node_count; n++) {
-        struct link *link = &cluster->nodes[n].link;
-        link_close(link);
-        bytes_free(&link->out);
-        free((void *)link->waiting);
-    }
+    for (size_t n = 0; n < cluster->node_count; n++) link_free(&cluster->nodes[n].link);
+    if (cluster->trust != NULL) cluster->trust->free(cluster->trust);
     free(cluster->nodes);
     free(cluster->servers);
     free(cluster->user);
     free(cluster->password);
+    free(cluster->cacert);
+    free(cluster->cert);
+    free(cluster->key);
     free(cluster);
 }
 
 bool tamis_cluster_connect(tamis_cluster *cluster) {
     if (cluster == NULL) return false;
     if (cluster->node_count == 0 && !add_servers(cluster)) return false;
+    if (cluster->options.tls && cluster->trust == NULL) {
+        cluster->trust = tls_trust_new(&cluster->options, cluster->error, sizeof cluster->error);
+        if (cluster->trust == NULL) return false;
+    }
     return refresh(cluster);
 }

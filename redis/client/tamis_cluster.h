@@ -43,7 +43,7 @@
  *     have been done, and it may be repeated.
  *
  * One cluster object belongs to one thread at a time.  No function prints, or raises SIGPIPE.
- * Needs libhiredis.
+ * Needs libhiredis, and OpenSSL for TLS.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TAMIS_CLUSTER_H
@@ -66,6 +66,11 @@ typedef struct tamis_cluster_options {
     uint32_t timeout_ms;  /* for a connection or an answer; 0: 5 s */
     uint32_t patience_ms; /* how long to try without progress; 0: 60 s */
     uint32_t replicas;    /* writes count when so many replicas have them */
+    bool tls;             /* speak TLS, with all nodes */
+    const char *cacert;   /* PEM file: trust what it has signed.  NULL: what the system trusts, and
+                             the certificate must then be for the host */
+    const char *cert;     /* PEM file: the certificate to show.  NULL: none */
+    const char *key;      /* PEM file: its key.  NULL: in `cert` as well */
 } tamis_cluster_options;
 
 /* Copies the options.  NULL if there is no memory. */
