@@ -132,8 +132,10 @@ TAMIS_AVX2_TEMPLATE void write_places(const struct bloom *b, const uint64_t *has
 
 /* ---- asking */
 
+/* Of a shared filter, others may be setting bits of the word meanwhile. */
 TAMIS_AVX2_TEMPLATE int word_of(const struct bloom *b, uint32_t place) {
-    return (int)tamis__load32(b->table + 4 * (size_t)(place >> 5));
+    const int *word = (const int *)(const void *)b->table + (place >> 5);
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
 /* The words of 32 bits that eight places are in.  By single loads: a gather takes a third longer
