@@ -12,7 +12,7 @@
 #include "hash/composer.h"
 #include "plan/plan.h"
 
-#define GROUP 256 /* byte keys that are hashed together */
+#define GROUP 1024 /* byte keys that are hashed together; with 256 `block` took 6 % longer */
 
 /* --------------------------------------------------------------------- kinds */
 
