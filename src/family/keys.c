@@ -34,7 +34,7 @@ struct tamis__keys {
     tamis_allocator allocator;
     uint64_t count;
     struct piece *pieces, *last;
-    uint64_t held_bytes, held_limit; /* of the pieces; spill at the limit; 0: never */
+    uint64_t held_bytes, held_limit; /* of the pieces; runs are spilled at the limit; 0: never */
     struct tamis__runs runs;
     const uint64_t *borrowed; /* or the caller's array, not mixed */
 

@@ -57,9 +57,9 @@ struct tamis__group {
     size_t hashes_bytes, start_bytes; /* as allocated */
 };
 
-/* No more adds: gets the hashes ready for shards, on several threads.  Frees what was collected
- * as it goes, so after a failure there is nothing to build from.  Each shard can be asked for
- * once, unless it is said that they will be `again`. */
+/* No more adds: gets the hashes ready for shards, on several threads.  May free what was
+ * collected as it goes, so after a failure there is nothing to build from.  Each shard can be asked
+ * for once, unless it is said that they will be `again`. */
 tamis_status tamis__keys_seal(struct tamis__keys *keys, unsigned threads, bool again);
 
 /* May be called for several shards at once from several threads. */

@@ -10,6 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "core/io.h"
+
 #define RUN_LG 10
 #define RUN_PARTS ((size_t)1 << RUN_LG)
 
@@ -263,18 +265,6 @@ tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last) {
     return TAMIS_OK;
 }
 
-static bool read_all(int fd, uint8_t *bytes, size_t size, uint64_t at) {
-    while (size > 0) {
-        const ssize_t n = pread(fd, bytes, size, (off_t)at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        bytes += n;
-        at += (uint64_t)n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* ---- shards */
 
 /* A shard is gathered in 2^lg_units units, each some parts of the runs and some buckets of the
@@ -331,7 +321,7 @@ static bool gather_unit(const struct gather *t, size_t unit, size_t *count) {
     for (const struct tamis__run *r = t->runs->first; r != NULL; r = r->next, stretch++) {
         size_t n = unit_of(t, r, unit, &from);
         const uint64_t *hashes = r->hashes == NULL ? copy : r->hashes + from;
-        if (r->hashes == NULL && !read_all(t->runs->file, (uint8_t *)copy, n * 8, from * 8)) {
+        if (r->hashes == NULL && !tamis__pread_all(t->runs->file, copy, n * 8, from * 8)) {
             return false;
         }
         if (t->mixed) {

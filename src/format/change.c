@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
+#include "core/io.h"
 #include "format/file.h"
 #include "format/journal.h"
 

@@ -14,46 +14,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/io.h"
 #include "format/file.h"
 #include "format/format.h"
 #include "format/journal.h"
 
-#define WRITE_MOST ((size_t)1 << 30) /* Linux takes no more than 2 GiB in one call */
-
 static bool write_all(int fd, const uint8_t *bytes, uint64_t length) {
     while (length > 0) {
-        const ssize_t n = write(fd, bytes, length < WRITE_MOST ? (size_t)length : WRITE_MOST);
+        const ssize_t n =
+            write(fd, bytes, length < TAMIS__IO_MOST ? (size_t)length : TAMIS__IO_MOST);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) return false;
         bytes += n;
-        length -= (uint64_t)n;
-    }
-    return true;
-}
-
-bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at) {
-    const uint8_t *from = bytes;
-    while (length > 0) {
-        const size_t some = length < WRITE_MOST ? (size_t)length : WRITE_MOST;
-        const ssize_t n = pwrite(descriptor, from, some, (off_t)at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        from += n;
-        at += (uint64_t)n;
-        length -= (uint64_t)n;
-    }
-    return true;
-}
-
-bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at) {
-    uint8_t *to = bytes;
-    while (length > 0) {
-        const size_t some = length < WRITE_MOST ? (size_t)length : WRITE_MOST;
-        const ssize_t n = pread(descriptor, to, some, (off_t)at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        to += n;
-        at += (uint64_t)n;
         length -= (uint64_t)n;
     }
     return true;
@@ -246,7 +218,7 @@ static int open_file(const char *path, struct stat *st) {
 
 static bool read_some(int fd, uint8_t *to, uint64_t most, uint64_t *got) {
     for (;;) {
-        const ssize_t n = read(fd, to, most < WRITE_MOST ? (size_t)most : WRITE_MOST);
+        const ssize_t n = read(fd, to, most < TAMIS__IO_MOST ? (size_t)most : TAMIS__IO_MOST);
         if (n < 0 && errno == EINTR) continue;
         *got = n < 0 ? 0 : (uint64_t)n;
         return n >= 0;

@@ -34,10 +34,6 @@ bool tamis__same_file(const char *path, int descriptor);
 char *tamis__path_with(const char *path, const char *suffix, size_t *size);
 void tamis__path_free(char *path, size_t size);
 
-/* All bytes at an offset, or false and errno. */
-bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at);
-bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at);
-
 /* Makes the names in the directory of `path` lasting. */
 bool tamis__sync_directory(const char *path);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
+#include "core/io.h"
 #include "format/file.h"
 
 static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', 'j', '\n'};
