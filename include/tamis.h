@@ -384,7 +384,7 @@ TAMIS_API void tamis_composer_free(tamis_composer *composer);
  * past `options.memory` in a nameless file in `options.temporary`.  The same keys
  * and options give the same bytes, whatever the order, threads or memory; only with a
  * `capacity`, which lets keys be added as they come, growing remembers their order.
- * One thread at a time. */
+ * Several threads may add at once; all else is for one, when they are done. */
 typedef struct tamis_builder tamis_builder;
 TAMIS_API tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **out);
 TAMIS_API tamis_status tamis_builder_add(tamis_builder *builder, const void *key, size_t length);

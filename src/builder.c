@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/lock.h"
 #include "family/keys.h"
 #include "filter.h"
 #include "format/format.h"
@@ -21,7 +22,8 @@ struct tamis_builder {
     const struct tamis__family *family;
     struct tamis__want want;
     tamis_filter like;
-    uint64_t count;
+    struct tamis__lock lock;  /* for adding what is not collected: keys.h has its own */
+    uint64_t count;           /* likewise */
     struct tamis__keys *keys; /* either this */
     tamis_filter *direct;     /* or this; neither after finish */
     bool foreign;             /* another system's filter: only this is used */
@@ -82,6 +84,7 @@ static tamis_status builder_new(const tamis_options *options, struct tamis_build
         return TAMIS_E_NOMEM;
     }
     *b = plan;
+    tamis__lock_open(&b->lock);
     *out = b;
     return TAMIS_OK;
 }
@@ -106,6 +109,7 @@ void tamis_builder_free(tamis_builder *b) {
     tamis__keys_free(b->keys);
     tamis_free(b->direct);
     tamis__order_close(&b->order);
+    tamis__lock_close(&b->lock);
     const tamis_allocator a = b->like.allocator;
     tamis__release(&a, b, sizeof *b);
 }
@@ -116,25 +120,32 @@ uint64_t tamis_builder_hash(const tamis_builder *b, const void *key, size_t leng
     return tamis__hash_key(&b->like.hashing, key, length).lo;
 }
 
-uint64_t tamis_builder_count(const tamis_builder *b) { return b->count; }
+uint64_t tamis_builder_count(const tamis_builder *b) {
+    return b->keys != NULL ? tamis__keys_count(b->keys) : b->count;
+}
+
+/* Hashes that are not collected. */
+static tamis_status add_in_turn(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
+                                size_t count) {
+    tamis__lock(&b->lock);
+    const tamis_status status = b->foreign ? tamis__order_add(&b->order, lo, hi, count)
+                                           : tamis_add_hash_batch(b->direct, lo, count, NULL, NULL);
+    if (status == TAMIS_OK) b->count += count;
+    tamis__unlock(&b->lock);
+    return status;
+}
 
 static tamis_status add_foreign(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
                                 size_t count) {
     if (hi == NULL && !tamis__hashing_is_narrow(&b->like.hashing)) return TAMIS_E_UNSUPPORTED;
-    const tamis_status status = tamis__order_add(&b->order, lo, hi, count);
-    if (status == TAMIS_OK) b->count += count;
-    return status;
+    return add_in_turn(b, lo, hi, count);
 }
 
 tamis_status tamis_builder_add_hash_batch(tamis_builder *b, const uint64_t *hashes, size_t count) {
     if (b == NULL || (hashes == NULL && count != 0)) return TAMIS_E_ARGUMENT;
     if (b->foreign) return add_foreign(b, hashes, NULL, count);
-    if (b->keys == NULL && b->direct == NULL) return TAMIS_E_ARGUMENT;
-    const tamis_status status = b->direct != NULL
-                                    ? tamis_add_hash_batch(b->direct, hashes, count, NULL, NULL)
-                                    : tamis__keys_add(b->keys, hashes, count);
-    if (status == TAMIS_OK) b->count += count;
-    return status;
+    if (b->keys != NULL) return tamis__keys_add(b->keys, hashes, count);
+    return b->direct != NULL ? add_in_turn(b, hashes, NULL, count) : TAMIS_E_ARGUMENT;
 }
 
 tamis_status tamis_builder_add_hash(tamis_builder *b, uint64_t hash) {
@@ -240,7 +251,7 @@ static tamis_status settle_rate(struct tamis_builder *b) {
     tamis_options o = b->options;
     if (o.rate != 0 || o.bytes == 0 || o.capacity != 0) return TAMIS_OK;
     o.kind = b->family->kind;
-    o.capacity = b->count;
+    o.capacity = tamis__keys_count(b->keys);
     const tamis_status status =
         tamis__plan_want(&o, tamis__native_room(o.bytes), &b->family, &b->want);
     b->like.rate = b->want.rate;
@@ -262,6 +273,7 @@ tamis_status tamis_builder_finish(tamis_builder *b, tamis_filter **out) {
     if (status == TAMIS_OK) {
         status = is_static(b->family) ? finish_static(b, out) : fill_dynamic(b, out);
     }
+    b->count = tamis__keys_count(b->keys);
     tamis__keys_free(b->keys);
     b->keys = NULL;
     if (status == TAMIS_OK) (*out)->adds = b->count;
@@ -284,7 +296,6 @@ tamis_status tamis_build_hash(const tamis_options *options, const uint64_t *hash
         if (status == TAMIS_OK) status = tamis_builder_add_hash_batch(b, hashes, count);
     } else {
         status = tamis__keys_borrow(&b->like.allocator, hashes, count, &b->keys);
-        b->count = count;
     }
     if (status == TAMIS_OK) status = tamis_builder_finish(b, out);
     tamis_builder_free(b);

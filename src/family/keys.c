@@ -6,23 +6,29 @@
  * pieces, each with counts of its own, and give them back as they go: so the peak is little
  * more than 8 bytes a hash.
  *
- * With the hash that makes it two shards, or that reaches the memory limit, the pieces become runs
- * (keys_runs.h), and from then on one piece is filled again and again and made a run each time it
- * is full: what has been collected is already half grouped, by whoever brings it, and needs no
- * second array. */
+ * With the hash that makes it two shards, or that reaches the memory limit, pieces begin to become
+ * runs (keys_runs.h): each one that is full, from then on, and those of before when sealing, or at
+ * once if memory is limited.  What has been collected is then already half grouped, and needs no
+ * second array.
+ *
+ * Hashes may come from several threads.  They copy theirs to the one piece in turn; whoever fills
+ * it makes a run of it while the others go on with another piece.  Only with a memory limit does
+ * this happen under the lock as well, because spilling takes the memory of all runs away. */
 #include "family/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/bits.h"
+#include "core/lock.h"
 #include "core/parallel.h"
 #include "family/keys_group.h"
 #include "family/keys_runs.h"
 
 #define PIECE_FIRST ((size_t)32 << 10) /* bytes; each piece doubles the one before, */
 #define PIECE_MOST ((size_t)4 << 20)   /* up to what is mapped, and given back, by itself */
-#define SHARE_LEAST ((size_t)1 << 16)  /* hashes that are worth a thread */
+#define RUN_ROOM (TAMIS__RUN_MOST - sizeof(struct piece) / 8) /* so as to be within a huge page */
+#define SHARE_LEAST ((size_t)1 << 16)                         /* hashes that are worth a thread */
 
 struct piece {
     struct piece *next;
@@ -32,8 +38,10 @@ struct piece {
 
 struct tamis__keys {
     tamis_allocator allocator;
+    struct tamis__lock lock; /* for adding */
     uint64_t count;
-    struct piece *pieces, *last;
+    struct piece *filling;           /* or NULL */
+    struct piece *full, *spare;      /* lists: of hashes that are not in runs; to be filled again */
     uint64_t held_bytes, held_limit; /* of the pieces; runs are spilled at the limit; 0: never */
     struct tamis__runs runs;
     const uint64_t *borrowed; /* or the caller's array, not mixed */
@@ -85,6 +93,7 @@ tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const
         tamis__release(a, k, sizeof *k);
         return status;
     }
+    tamis__lock_open(&k->lock);
     *out = k;
     return TAMIS_OK;
 }
@@ -98,21 +107,42 @@ tamis_status tamis__keys_borrow(const tamis_allocator *a, const uint64_t *hashes
     return TAMIS_OK;
 }
 
-/* Takes the first piece off the list and frees it. */
-static void drop_piece(struct tamis__keys *k) {
-    struct piece *p = k->pieces;
-    k->pieces = p->next;
-    if (k->pieces == NULL) k->last = NULL;
+static void push_piece(struct piece **list, struct piece *p) {
+    p->next = *list;
+    *list = p;
+}
+
+/* NULL if there is none. */
+static struct piece *pop_piece(struct piece **list) {
+    struct piece *p = *list;
+    if (p != NULL) *list = p->next;
+    return p;
+}
+
+static void free_piece(struct tamis__keys *k, struct piece *p) {
     k->held_bytes -= p->bytes;
     tamis__table_free(&k->allocator, p, p->bytes);
 }
 
-void tamis__keys_free(struct tamis__keys *k) {
-    if (k == NULL) return;
-    while (k->pieces != NULL) drop_piece(k);
+static void free_pieces(struct tamis__keys *k, struct piece **list) {
+    for (struct piece *p; (p = pop_piece(list)) != NULL;) free_piece(k, p);
+}
+
+void tamis__keys_drop(struct tamis__keys *k) {
+    if (k->filling != NULL) push_piece(&k->full, k->filling);
+    k->filling = NULL;
+    free_pieces(k, &k->full);
+    free_pieces(k, &k->spare);
     tamis__runs_close(&k->runs);
     tamis__table_free(&k->allocator, k->grouped, k->grouped_bytes);
+    k->grouped = NULL;
+}
+
+void tamis__keys_free(struct tamis__keys *k) {
+    if (k == NULL) return;
+    tamis__keys_drop(k);
     tamis__release(&k->allocator, k->start, k->start_bytes);
+    tamis__lock_close(&k->lock);
     const tamis_allocator a = k->allocator;
     tamis__release(&a, k, sizeof *k);
 }
@@ -176,7 +206,7 @@ static void share_out(const struct tamis__keys *k, struct shares *s) {
         s->pieces[s->count] = NULL;
         s->stretches[s->count++] = (struct tamis__stretch){k->borrowed + from, end - from, true};
     }
-    for (struct piece *p = k->pieces; p != NULL; p = p->next) {
+    for (struct piece *p = k->full; p != NULL; p = p->next) {
         s->pieces[s->count] = p;
         s->stretches[s->count++] = (struct tamis__stretch){p->hash, p->count, false};
     }
@@ -191,7 +221,7 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
     struct shares s = {.allocator = a, .lg = lg, .shift = shift, .to = to};
     s.threads = threads < 1 ? 1 : threads < most ? threads : (unsigned)most;
     most = s.threads;
-    for (const struct piece *p = k->pieces; p != NULL; p = p->next) most++;
+    for (const struct piece *p = k->full; p != NULL; p = p->next) most++;
     const size_t next_bytes = ((size_t)s.threads << lg) * sizeof *s.next;
     s.next = (uint64_t *)tamis__alloc(a, next_bytes);
     s.stretches = (struct tamis__stretch *)tamis__alloc(a, most * sizeof *s.stretches);
@@ -202,7 +232,7 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
         share_out(k, &s);
         (void)tamis__parallel(s.threads, s.threads, count_share, &s);
         share_places(&s, start);
-        k->pieces = k->last = NULL;
+        k->full = NULL;
         k->held_bytes = 0;
         (void)tamis__parallel(s.threads, s.threads, scatter_share, &s);
     }
@@ -214,21 +244,39 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
 
 /* ---- intake */
 
-/* Makes runs of the pieces, and keeps the last one, which is the largest, to be filled again as far
- * as a run goes. */
-static tamis_status make_runs(struct tamis__keys *k) {
-    for (struct piece *p = k->pieces; p != NULL; p = k->pieces) {
-        for (size_t at = 0, n; at < p->count; at += n) {
-            n = p->count - at < TAMIS__RUN_MOST ? p->count - at : TAMIS__RUN_MOST;
-            const tamis_status status = tamis__runs_add(&k->runs, p->hash + at, n);
-            if (status != TAMIS_OK) return status;
-        }
-        p->count = 0;
-        if (p->room > TAMIS__RUN_MOST) p->room = TAMIS__RUN_MOST;
-        if (p == k->last) break;
-        drop_piece(k);
-    }
+/* All of the intake is with the lock held. */
+
+/* Makes a run of some hashes of a piece that nobody else has. */
+static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
+    struct tamis__run *run = tamis__runs_begin(&k->runs, count);
+    if (run == NULL) return TAMIS_E_NOMEM;
+    if (k->held_limit == 0) tamis__unlock(&k->lock);
+    tamis__run_fill(run, hashes, count);
+    if (k->held_limit == 0) tamis__lock(&k->lock);
+    tamis__runs_append(&k->runs, run);
     return TAMIS_OK;
+}
+
+/* Empties a piece that nobody else has.  Without memory it stays as it is: repeats do not harm. */
+static tamis_status make_runs(struct tamis__keys *k, struct piece *p) {
+    for (size_t at = 0, n; at < p->count; at += n) {
+        n = p->count - at < RUN_ROOM ? p->count - at : RUN_ROOM;
+        const tamis_status status = make_run(k, p->hash + at, n);
+        if (status != TAMIS_OK) return status;
+    }
+    p->count = 0;
+    if (p->room > RUN_ROOM) p->room = RUN_ROOM;
+    return TAMIS_OK;
+}
+
+/* Of what is in runs now. */
+static void drop_piece(struct tamis__keys *k, struct piece *p) {
+    const size_t bytes = p->bytes;
+    if (!tamis__runs_give(&k->runs, p, bytes)) {
+        free_piece(k, p);
+    } else {
+        k->held_bytes -= bytes;
+    }
 }
 
 /* Are the hashes of one shard, and is there memory for more of them? */
@@ -237,45 +285,84 @@ static bool is_small(const struct tamis__keys *k) {
     return k->runs.first == NULL && within && k->count < TAMIS__SHARD_KEYS;
 }
 
-static tamis_status add_piece(struct tamis__keys *k) {
-    size_t bytes = k->last == NULL ? PIECE_FIRST : 2 * k->last->bytes;
-    if (bytes > PIECE_MOST) bytes = PIECE_MOST;
-    struct piece *p = tamis__table_alloc(&k->allocator, bytes);
-    if (p == NULL) return TAMIS_E_NOMEM;
-    *p = (struct piece){.bytes = bytes, .room = (bytes - sizeof *p) / 8};
-    if (k->last == NULL) {
-        k->pieces = p;
-    } else {
-        k->last->next = p;
+/* Another piece to fill. */
+static tamis_status next_piece(struct tamis__keys *k, size_t bytes) {
+    struct piece *p = pop_piece(&k->spare);
+    if (p == NULL) {
+        p = tamis__table_alloc(&k->allocator, bytes);
+        if (p == NULL) return TAMIS_E_NOMEM;
+        *p = (struct piece){.bytes = bytes, .room = (bytes - sizeof *p) / 8};
+        k->held_bytes += bytes;
     }
-    k->last = p;
-    k->held_bytes += bytes;
+    k->filling = p;
     return TAMIS_OK;
 }
 
-/* Room for a hash at least. */
-static tamis_status make_room(struct tamis__keys *k) {
-    if (k->last == NULL || is_small(k)) return add_piece(k);
-    const tamis_status status = make_runs(k);
-    if (status != TAMIS_OK || k->held_limit == 0) return status;
-    return k->runs.held_bytes < k->held_limit ? TAMIS_OK : tamis__runs_spill(&k->runs, false);
+/* The piece is kept as it is, and followed by a larger one. */
+static tamis_status keep_piece(struct tamis__keys *k) {
+    size_t bytes = PIECE_FIRST;
+    if (k->filling != NULL) {
+        bytes = k->filling->bytes < PIECE_MOST / 2 ? 2 * k->filling->bytes : PIECE_MOST;
+        push_piece(&k->full, k->filling);
+        k->filling = NULL;
+    }
+    return next_piece(k, bytes);
 }
 
-tamis_status tamis__keys_add(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
-    while (count > 0) {
-        if (k->last == NULL || k->last->count == k->last->room) {
-            const tamis_status status = make_room(k);
-            if (status != TAMIS_OK) return status;
-        }
-        struct piece *p = k->last;
-        const size_t room = p->room - p->count, n = count < room ? count : room;
+/* The piece becomes runs, while others fill another one. */
+static tamis_status pass_piece(struct tamis__keys *k) {
+    struct piece *p = k->filling;
+    k->filling = NULL;
+    tamis_status status = next_piece(k, PIECE_MOST);
+    if (status == TAMIS_OK) {
+        if (k->filling->room > RUN_ROOM) k->filling->room = RUN_ROOM;
+        status = make_runs(k, p);
+    }
+    push_piece(status == TAMIS_OK ? &k->spare : &k->full, p);
+    return status;
+}
+
+/* All pieces become runs, and runs are spilled at the limit; the last piece is filled again. */
+static tamis_status pass_all(struct tamis__keys *k) {
+    tamis_status status = make_runs(k, k->filling);
+    while (status == TAMIS_OK && k->full != NULL) {
+        status = make_runs(k, k->full);
+        if (status == TAMIS_OK) drop_piece(k, pop_piece(&k->full));
+    }
+    if (status != TAMIS_OK || k->runs.held_bytes < k->held_limit) return status;
+    return tamis__runs_spill(&k->runs, false);
+}
+
+/* Room for a hash at least, unless another thread comes in between. */
+static tamis_status make_room(struct tamis__keys *k) {
+    if (k->filling == NULL || is_small(k)) return keep_piece(k);
+    return k->held_limit == 0 ? pass_piece(k) : pass_all(k);
+}
+
+static size_t room_left(const struct tamis__keys *k) {
+    return k->filling == NULL ? 0 : k->filling->room - k->filling->count;
+}
+
+static tamis_status add_locked(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
+    tamis_status status = TAMIS_OK;
+    while (count > 0 && status == TAMIS_OK) {
+        const size_t room = room_left(k), n = count < room ? count : room;
+        struct piece *p = k->filling;
         for (size_t i = 0; i < n; i++) p->hash[p->count + i] = tamis__mix64(hashes[i]);
-        p->count += n;
+        if (n != 0) p->count += n;
         k->count += n;
         hashes += n;
         count -= n;
+        if (count > 0) status = make_room(k);
     }
-    return TAMIS_OK;
+    return status;
+}
+
+tamis_status tamis__keys_add(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
+    tamis__lock(&k->lock);
+    const tamis_status status = add_locked(k, hashes, count);
+    tamis__unlock(&k->lock);
+    return status;
 }
 
 /* ---- sealing */
@@ -289,10 +376,23 @@ static unsigned parts_for(const struct tamis__keys *k, unsigned lg_shards) {
     return !k->again ? tamis__group_lg_buckets(mean + mean / 64) : 0;
 }
 
+static tamis_status seal_piece(void *context, uint64_t i) {
+    struct tamis__keys *k = (struct tamis__keys *)context;
+    (void)i;
+    tamis__lock(&k->lock);
+    struct piece *p = pop_piece(&k->full);
+    const tamis_status status = make_runs(k, p);
+    drop_piece(k, p);
+    tamis__unlock(&k->lock);
+    return status;
+}
+
 /* The last runs, and no more pieces. */
-static tamis_status seal_runs(struct tamis__keys *k, unsigned lg_shards) {
-    tamis_status status = make_runs(k);
-    while (k->pieces != NULL) drop_piece(k);
+static tamis_status seal_runs(struct tamis__keys *k, unsigned lg_shards, unsigned threads) {
+    uint64_t pieces = 0;
+    free_pieces(k, &k->spare);
+    for (const struct piece *p = k->full; p != NULL; p = p->next) pieces++;
+    tamis_status status = tamis__parallel(threads, pieces, seal_piece, k);
     if (status == TAMIS_OK && k->runs.file >= 0) status = tamis__runs_spill(&k->runs, true);
     tamis__runs_seal(&k->runs, lg_shards);
     return status;
@@ -303,8 +403,11 @@ tamis_status tamis__keys_seal(struct tamis__keys *k, unsigned threads, bool agai
     k->sealed = true;
     k->again = again;
     const unsigned lg_shards = tamis__keys_lg_shards(k->count);
-    if (k->runs.first != NULL || (k->borrowed == NULL && lg_shards != 0))
-        return seal_runs(k, lg_shards);
+    if (k->filling != NULL) push_piece(&k->full, k->filling);
+    k->filling = NULL;
+    if (k->runs.first != NULL || (k->borrowed == NULL && lg_shards != 0)) {
+        return seal_runs(k, lg_shards, threads);
+    }
     k->lg_parts = parts_for(k, lg_shards);
     const unsigned lg = lg_shards + k->lg_parts;
     k->start_bytes = (((size_t)1 << lg) + 1) * sizeof *k->start;

@@ -29,6 +29,7 @@ tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const
                                 struct tamis__keys **out);
 void tamis__keys_free(struct tamis__keys *keys);
 
+/* May be called from several threads at once. */
 tamis_status tamis__keys_add(struct tamis__keys *keys, const uint64_t *hashes, size_t count);
 
 /* Uses the caller's array in place of collecting: it is only read, and must stay. */
@@ -61,6 +62,9 @@ struct tamis__group {
  * collected as it goes, so after a failure there is nothing to build from.  Each shard can be asked
  * for once, unless it is said that they will be `again`. */
 tamis_status tamis__keys_seal(struct tamis__keys *keys, unsigned threads, bool again);
+
+/* Frees the hashes: no more shards will be asked for. */
+void tamis__keys_drop(struct tamis__keys *keys);
 
 /* May be called for several shards at once from several threads. */
 tamis_status tamis__keys_shard(struct tamis__keys *keys, uint64_t shard,

@@ -72,17 +72,7 @@ void tamis__runs_close(struct tamis__runs *runs) {
     tamis__shelf_close(&runs->shelf, a);
     if (runs->file >= 0) close(runs->file);
     tamis__release(a, runs->temporary, runs->temporary_bytes);
-}
-
-static void append(struct tamis__runs *runs, struct tamis__run *run) {
-    run->next = NULL;
-    if (runs->last == NULL) {
-        runs->first = run;
-    } else {
-        runs->last->next = run;
-    }
-    runs->last = run;
-    runs->count++;
+    *runs = (struct tamis__runs){.allocator = *a, .file = -1};
 }
 
 /* ---- in memory */
@@ -115,6 +105,15 @@ static struct tamis__slab *new_slab(struct tamis__runs *runs, size_t count) {
     return NULL;
 }
 
+bool tamis__runs_give(struct tamis__runs *runs, void *table, size_t bytes) {
+    struct tamis__slab *slab = NULL;
+    if (bytes >= SLAB_BYTES) slab = tamis__alloc(&runs->allocator, sizeof *slab);
+    if (slab == NULL) return false;
+    *slab = (struct tamis__slab){.next = runs->spare, .hashes = table, .room = bytes / 8};
+    runs->spare = slab;
+    return true;
+}
+
 /* Room for so many hashes; NULL if there is no memory. */
 static uint64_t *take_room(struct tamis__runs *runs, size_t count) {
     struct tamis__slab *slab = runs->slabs;
@@ -130,22 +129,33 @@ static uint64_t *take_room(struct tamis__runs *runs, size_t count) {
     return room;
 }
 
-tamis_status tamis__runs_add(struct tamis__runs *runs, const uint64_t *hashes, size_t count) {
+struct tamis__run *tamis__runs_begin(struct tamis__runs *runs, size_t count) {
     struct tamis__run *run = tamis__alloc(&runs->allocator, sizeof *run);
-    if (run == NULL) return TAMIS_E_NOMEM;
+    if (run == NULL) return NULL;
     run->hashes = take_room(runs, count);
-    if (run->hashes == NULL) {
-        tamis__release(&runs->allocator, run, sizeof *run);
-        return TAMIS_E_NOMEM;
-    }
+    if (run->hashes != NULL) return run;
+    tamis__release(&runs->allocator, run, sizeof *run);
+    return NULL;
+}
+
+void tamis__run_fill(struct tamis__run *run, const uint64_t *hashes, size_t count) {
     const struct tamis__stretch s = {hashes, count, false};
     uint64_t next[RUN_PARTS + 1] = {0};
     tamis__stretch_count(&s, 0, RUN_LG, next);
     tamis__starts_from_counts(next, RUN_PARTS);
     memcpy(run->start, next, sizeof next);
     tamis__stretch_scatter(&s, 0, RUN_LG, 0, next, run->hashes);
-    append(runs, run);
-    return TAMIS_OK;
+}
+
+void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run) {
+    run->next = NULL;
+    if (runs->last == NULL) {
+        runs->first = run;
+    } else {
+        runs->last->next = run;
+    }
+    runs->last = run;
+    runs->count++;
 }
 
 /* ---- in the file */
@@ -261,7 +271,7 @@ tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last) {
     }
     merged->hashes = NULL;
     runs->file_hashes = merged->start[RUN_PARTS];
-    append(runs, merged);
+    tamis__runs_append(runs, merged);
     return TAMIS_OK;
 }
 

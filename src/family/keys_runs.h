@@ -1,10 +1,10 @@
 /* keys_runs.h - hashes of sets of more than one shard, grouped as they come
  *
  * A run is some hashes grouped by their top RUN_LG bits: a part of it is all of its hashes that
- * begin with the same bits.  Runs are made in memory, of up to TAMIS__RUN_MOST hashes, so that
- * grouping stays in the cache and whoever waits for it does not wait for long.  When those in
+ * begin with the same bits.  Runs are made in memory, of up to TAMIS__RUN_MOST hashes: a huge page,
+ * so that two threads that fill one each do not wait for the same page to be cleared.  When those in
  * memory have grown to a limit, they are merged, part by part, into one run of a nameless temporary
- * file.
+ * file; none may be in the making then.
  *
  *     run 1, in memory    [part 0][part 1][part 2]...[part 1023]
  *     run 2, in memory    [part 0][part 1][part 2]...[part 1023]
@@ -17,7 +17,7 @@
 
 #include "family/keys_group.h"
 
-#define TAMIS__RUN_MOST ((size_t)1 << 17)
+#define TAMIS__RUN_MOST ((size_t)1 << 18)
 
 struct tamis__run;
 struct tamis__slab;
@@ -45,8 +45,15 @@ tamis_status tamis__runs_open(struct tamis__runs *runs, const tamis_allocator *a
                               const char *temporary);
 void tamis__runs_close(struct tamis__runs *runs);
 
-/* Makes a run in memory of at most TAMIS__RUN_MOST mixed hashes. */
-tamis_status tamis__runs_add(struct tamis__runs *runs, const uint64_t *hashes, size_t count);
+/* A run in memory of at most TAMIS__RUN_MOST mixed hashes: it is given its room, filled, which may
+ * be done by several threads at once, each its own run, and put to the others.  NULL if there is no
+ * memory. */
+struct tamis__run *tamis__runs_begin(struct tamis__runs *runs, size_t count);
+void tamis__run_fill(struct tamis__run *run, const uint64_t *hashes, size_t count);
+void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run);
+
+/* Takes over a table of the same allocator for runs to come; false: it has no use for it. */
+bool tamis__runs_give(struct tamis__runs *runs, void *table, size_t bytes);
 
 /* Moves the runs in memory to the file; `last`: none will come after. */
 tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last);

@@ -3,18 +3,16 @@
 
 #include "core/parallel.h"
 
-/* Not a table: malloc hands the same memory to the next shard, while a new mapping would have
- * to be cleared page by page. */
 bool tamis__order_create(struct tamis__order *order, size_t room, const tamis_allocator *a) {
     *order = (struct tamis__order){.room = room};
     size_t bytes;
     if (!tamis__array_size(room, sizeof *order->entries, &bytes)) return false;
-    order->entries = (uint32_t *)tamis__alloc(a, bytes);
+    order->entries = (uint32_t *)tamis__table_alloc(a, bytes);
     return order->entries != NULL;
 }
 
 void tamis__order_free(struct tamis__order *order, const tamis_allocator *a) {
-    tamis__release(a, order->entries, order->room * sizeof *order->entries);
+    tamis__table_free(a, order->entries, order->room * sizeof *order->entries);
     order->entries = NULL;
 }
 

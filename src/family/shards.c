@@ -26,10 +26,17 @@ struct build {
     const struct tamis__shard_maker *maker;
     const struct tamis__shape *own;
     struct tamis__keys *keys;
-    unsigned threads; /* within a shard */
+    uint64_t count; /* of shards */
+    unsigned threads;
     const tamis_allocator *allocator;
     struct tamis__shard *shards;
 };
+
+/* Threads for shard i: a share of those that have no shard of their own any more, or soon. */
+static unsigned threads_within(const struct build *b, uint64_t i) {
+    const uint64_t left = b->count - i;
+    return left >= b->threads ? 1 : b->threads / (unsigned)left;
+}
 
 static tamis_status build_one(void *context, uint64_t i) {
     struct build *b = context;
@@ -37,7 +44,8 @@ static tamis_status build_one(void *context, uint64_t i) {
     tamis_status status = tamis__keys_shard(b->keys, i, &group);
     if (status != TAMIS_OK) return status;
     if (group.count != 0) {
-        status = b->maker->build(b->own, &group, b->threads, b->allocator, &b->shards[i]);
+        const unsigned threads = threads_within(b, i);
+        status = b->maker->build(b->own, &group, threads, b->allocator, &b->shards[i]);
         b->shards[i].keys = group.count;
     }
     tamis__group_free(&group);
@@ -85,7 +93,7 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
                                  struct tamis__keys *keys, tamis_filter *f) {
     const unsigned lg_shards = tamis__keys_lg_shards(tamis__keys_count(keys));
     const uint64_t count = (uint64_t)1 << lg_shards;
-    struct build b = {maker, own, keys, lg_shards == 0 ? threads : 1, &f->allocator, NULL};
+    struct build b = {maker, own, keys, count, threads, &f->allocator, NULL};
     size_t bytes;
     if (!tamis__array_size(count, sizeof *b.shards, &bytes)) return TAMIS_E_NOMEM;
     b.shards = tamis__alloc(&f->allocator, bytes);
@@ -93,8 +101,9 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
     memset(b.shards, 0, bytes);
 
     tamis_status status = tamis__keys_seal(keys, threads, false);
-    threads = tamis__keys_threads(keys, threads);
-    if (status == TAMIS_OK) status = tamis__parallel(threads, count, build_one, &b);
+    b.threads = tamis__keys_threads(keys, threads);
+    if (status == TAMIS_OK) status = tamis__parallel(b.threads, count, build_one, &b);
+    tamis__keys_drop(keys); /* memory for what follows */
     if (status == TAMIS_OK) status = join(&b, lg_shards, f);
     for (uint64_t i = 0; i < count; i++) {
         tamis__table_free(&f->allocator, b.shards[i].table, b.shards[i].bytes);

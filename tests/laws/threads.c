@@ -1,9 +1,9 @@
-/* threads.c - many threads add to one shared filter and lose no key
+/* threads.c - many threads add to one shared filter, or to one builder, and lose no key
  *
  * Four threads add their own keys, singly and in batches, and at once ask for what they have
  * added themselves (which they must see) while the others go on.  Afterwards every key of
- * every thread is there and the bytes are those of a filter filled by one thread.  Meant to be
- * built with ThreadSanitizer too. */
+ * every thread is there and the bytes are those of a filter filled by one thread.  So it is with a
+ * builder, in memory and past its limit.  Meant to be built with ThreadSanitizer too. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,12 +98,82 @@ static void share(const struct variant *v, size_t each, double rate, bool overla
     free(hashes);
 }
 
+/* ---- a builder */
+
+struct adder {
+    tamis_builder *builder;
+    const uint64_t *hashes;
+    size_t count;
+    uint64_t not_ok;
+};
+
+static void *add(void *argument) {
+    struct adder *w = (struct adder *)argument;
+    for (size_t at = 0, piece; at < w->count; at += piece) {
+        piece = at % 3 == 0 ? 1 : PIECE;
+        if (piece > w->count - at) piece = w->count - at;
+        w->not_ok += tamis_builder_add_hash_batch(w->builder, w->hashes + at, piece) != TAMIS_OK;
+    }
+    return NULL;
+}
+
+/* Every adder adds `each` keys, half of which its neighbour adds too: at once, or in turn. */
+static tamis_filter *build_by(const struct variant *v, const uint64_t *hashes, size_t each,
+                              uint64_t memory, bool at_once) {
+    tamis_options o = variant_options(v, 0, 0.01);
+    tamis_filter *f = NULL;
+    tamis_builder *builder = NULL;
+    pthread_t threads[THREADS];
+    struct adder adders[THREADS];
+    o.memory = memory;
+    CHECK(tamis_builder_create(&o, &builder) == TAMIS_OK, "%s: create a builder", v->name);
+    for (size_t t = 0; t < THREADS; t++) {
+        adders[t] = (struct adder){builder, hashes + t * (each / 2), each, 0};
+        if (!at_once) {
+            add(&adders[t]);
+        } else {
+            CHECK(pthread_create(&threads[t], NULL, add, &adders[t]) == 0, "thread %zu", t);
+        }
+    }
+    uint64_t not_ok = 0;
+    for (size_t t = 0; t < THREADS; t++) {
+        if (at_once) pthread_join(threads[t], NULL);
+        not_ok += adders[t].not_ok;
+    }
+    CHECK(not_ok == 0, "%s: %llu adds failed", v->name, (unsigned long long)not_ok);
+    CHECK(tamis_builder_count(builder) == each * THREADS, "%s: %llu keys counted", v->name,
+          (unsigned long long)tamis_builder_count(builder));
+    CHECK(tamis_builder_finish(builder, &f) == TAMIS_OK, "%s: finish", v->name);
+    tamis_builder_free(builder);
+    return f;
+}
+
+static void build(const struct variant *v, size_t each, uint64_t memory) {
+    const size_t total = each / 2 * (THREADS + 1);
+    uint64_t *hashes = hashes_make(total, run_seed(), STREAM_MEMBERS);
+    tamis_filter *f = build_by(v, hashes, each, memory, true);
+    tamis_filter *alone = build_by(v, hashes, each, 0, false);
+    if (f == NULL || alone == NULL) return;
+    const size_t found = tamis_contains_hash_batch(f, hashes, total, NULL);
+    CHECK(found == total, "%s: %zu of %zu keys are there", v->name, found, total);
+    struct bytes bytes = bytes_of(alone);
+    CHECK(encodes_to(f, &bytes), "%s: other bytes than one thread alone", v->name);
+    bytes_free(&bytes);
+    tally("keys", total);
+    tamis_free(f);
+    tamis_free(alone);
+    free(hashes);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "threads");
     const size_t each = run_pick(20000, 500000, 5000000);
     size_t sharing = 0;
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
+        build(v, each, 0);
+        build(v, each, 1 << 20);
+        if (v->kind == TAMIS_FUSE) build(v, run_pick(1200000, 1300000, 5000000), 0); /* shards */
         if ((v->caps & TAMIS_CAN_SHARE) == 0) continue;
         sharing++;
         share(v, 500, 0.01, false, false); /* few words: much contention */

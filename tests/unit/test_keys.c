@@ -133,7 +133,10 @@ static void runs_in_shards(const uint64_t *mixed, size_t count, unsigned lg, boo
     assert_int_equal(tamis__runs_open(&runs, &standard, spill ? 1 : 0, "/tmp"), TAMIS_OK);
     for (size_t at = 0, n; at < count; at += n) {
         n = count - at < 3000 ? count - at : 3000;
-        assert_int_equal(tamis__runs_add(&runs, mixed + at, n), TAMIS_OK);
+        struct tamis__run *run = tamis__runs_begin(&runs, n);
+        assert_non_null(run);
+        tamis__run_fill(run, mixed + at, n);
+        tamis__runs_append(&runs, run);
         if (spill && at < count / 2) assert_int_equal(tamis__runs_spill(&runs, false), TAMIS_OK);
     }
     tamis__runs_seal(&runs, lg);
