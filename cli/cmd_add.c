@@ -113,7 +113,7 @@ static int add_main(struct args *args) {
     struct reader reader;
     reader_open(&reader, &r.inputs, r.keys.delimiter);
     const struct job job = {a.by_hash ? work_hashes : work_nothing,
-                            a.by_hash ? add_hashes : add_bytes, &a, facts.capacity};
+                            a.by_hash ? add_hashes : add_bytes, &a, facts.capacity, false};
     progress_start(&r.run, "add", reader.total_bytes, false);
     pipeline_run(&reader, &job, a.by_hash ? run_options_threads(&r.run) : 1);
     if (a.status != TAMIS_OK) add_failed(&r, &a, &facts);

@@ -1,7 +1,9 @@
 /* cmd_build.c - tamis build: a filter from all keys of the inputs
  *
- * Threads split and hash; the hashes go in input order to a builder, which needs neither their
- * number nor their order.  With -n and a kind that takes adds, the builder adds as it goes. */
+ * Threads split, hash, and give the hashes to a builder, which needs neither their number nor their
+ * order.  With -n and a kind that takes adds, the builder adds as it goes: then in input order, so
+ * that the same input makes the same file. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "filters.h"
@@ -25,7 +27,7 @@ static const struct option_spec build_options[] = {
 struct build {
     struct hashing hashing; /* first: the pipeline's work reads it */
     tamis_builder *builder;
-    tamis_status status;
+    atomic_int *status; /* the first failure of the builder */
 };
 
 struct build_request {
@@ -101,11 +103,29 @@ static tamis_filter *build_hasher(const tamis_options *want) {
     return hasher;
 }
 
+static bool build_is_good(const struct build *b, tamis_status status) {
+    if (status != TAMIS_OK) atomic_store(b->status, (int)status);
+    return atomic_load(b->status) == TAMIS_OK;
+}
+
+static bool build_add(const struct build *b, const struct block *block) {
+    return build_is_good(b,
+                         tamis_builder_add_hash_batch(b->builder, block->hashes, block->records));
+}
+
+static void build_work(const void *context, struct block *block, struct batch *batch) {
+    work_hashes(context, block, batch);
+    (void)build_add((const struct build *)context, block);
+}
+
 static bool build_emit(void *context, struct block *block, uint64_t before) {
-    struct build *b = (struct build *)context;
+    (void)block, (void)before;
+    return build_is_good((const struct build *)context, TAMIS_OK);
+}
+
+static bool build_emit_hashes(void *context, struct block *block, uint64_t before) {
     (void)before;
-    b->status = tamis_builder_add_hash_batch(b->builder, block->hashes, block->records);
-    return b->status == TAMIS_OK;
+    return build_add((const struct build *)context, block);
 }
 
 /* For other systems' formats, whose hashes may be longer than ours: everything in turn. */
@@ -113,18 +133,19 @@ static bool build_emit_bytes(void *context, struct block *block, uint64_t before
     struct build *b = (struct build *)context;
     struct record_error error = {false, 0, ""};
     struct batch batch;
+    tamis_status status = TAMIS_OK;
     bool good = true;
     (void)before;
     batch_start(&batch);
     for (size_t at = 0; good && batch_next(&batch, block, b->hashing.delimiter, &at);) {
         good = batch_keys(&batch, &b->hashing.form, &error);
         if (!good) block_error(block, &error, block->records);
-        b->status = tamis_builder_add_batch(b->builder, batch.keys, batch.lengths, batch.count);
-        good = good && b->status == TAMIS_OK;
+        status = tamis_builder_add_batch(b->builder, batch.keys, batch.lengths, batch.count);
+        good = good && status == TAMIS_OK;
         block->records += batch.count;
     }
     batch_free(&batch);
-    return b->status == TAMIS_OK;
+    return build_is_good(b, status);
 }
 
 static _Noreturn void build_failed(const struct build_request *r, tamis_status status) {
@@ -154,8 +175,26 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
     die("cannot build the filter: %s", tamis_status_text(status));
 }
 
+/* How hashes come to the builder. */
+static struct job build_job(const struct build_request *r, struct build *b) {
+    const tamis_options *want = &r->want;
+    struct job job = {build_work, build_emit, b, want->capacity, true};
+    const bool is_static =
+        want->kind == TAMIS_AUTO || (tamis_kind_caps(want->kind) & TAMIS_IS_STATIC);
+    if (want->format != NULL && strcmp(want->format, "tamis") != 0) {
+        job.work = work_nothing;
+        job.emit = build_emit_bytes;
+    } else if (want->capacity != 0 && !is_static) {
+        job.work = work_hashes;
+        job.emit = build_emit_hashes;
+    }
+    return job;
+}
+
 static tamis_filter *build_run(struct build_request *r, uint64_t *keys) {
-    struct build b = {.hashing = {.form = r->keys.form, .delimiter = r->keys.delimiter}};
+    atomic_int failure = TAMIS_OK;
+    struct build b = {.hashing = {.form = r->keys.form, .delimiter = r->keys.delimiter},
+                      .status = &failure};
     struct reader reader;
     reader_open(&reader, &r->inputs, r->keys.delimiter);
     tamis_status status = tamis_builder_create(&r->want, &b.builder);
@@ -163,12 +202,10 @@ static tamis_filter *build_run(struct build_request *r, uint64_t *keys) {
     tamis_filter *hasher = build_hasher(&r->want);
     b.hashing.filter = hasher;
 
-    const bool foreign = r->want.format != NULL && strcmp(r->want.format, "tamis") != 0;
-    const struct job job = {foreign ? work_nothing : work_hashes,
-                            foreign ? build_emit_bytes : build_emit, &b, r->want.capacity};
+    const struct job job = build_job(r, &b);
     progress_start(&r->run, "build", reader.total_bytes, false);
-    pipeline_run(&reader, &job, foreign ? 1 : r->want.threads);
-    if (b.status != TAMIS_OK) build_failed(r, b.status);
+    pipeline_run(&reader, &job, job.work == work_nothing ? 1 : r->want.threads);
+    if (failure != TAMIS_OK) build_failed(r, (tamis_status)failure);
 
     *keys = tamis_builder_count(b.builder);
     progress_phase("making the filter");

@@ -164,7 +164,7 @@ static uint64_t measure_run(struct measure *m, const struct request *r, uint64_t
     }
     struct reader reader;
     reader_open(&reader, &r->inputs, m->delimiter);
-    const struct job job = {measure_work, measure_emit, m, 0};
+    const struct job job = {measure_work, measure_emit, m, 0, false};
     progress_start(&r->run, "measure", reader.total_bytes, false);
     const struct totals totals = pipeline_run(&reader, &job, run_options_threads(&r->run));
     progress_end();

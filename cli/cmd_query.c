@@ -277,7 +277,7 @@ static int query_main(struct args *args) {
     if (!q.counting && !q.quiet) reader_check_output(&reader);
     output_open(&q.output, STDOUT_FILENO);
 
-    const struct job job = {query_work, query_emit, &q, 0};
+    const struct job job = {query_work, query_emit, &q, 0, false};
     progress_start(&r.run, "query", reader.total_bytes, !q.counting && !q.quiet);
     pipeline_run(&reader, &job, run_options_threads(&r.run));
     progress_end();

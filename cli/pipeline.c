@@ -18,6 +18,7 @@
 
 /* Blocks for each thread: the one that it has, and some that wait to be emitted. */
 #define BLOCKS_EACH 4
+#define BLOCKS_EACH_UNEVEN 32
 
 /* A lock that is looked at for a while before a thread sleeps: what it guards takes less time
  * than a sleeper takes to wake.  With two threads on ten million lines it was asleep for a block
@@ -211,7 +212,8 @@ static void run_lanes(struct pipeline *p) {
 }
 
 static void open_blocks(struct pipeline *p) {
-    p->count = p->threads == 1 ? 1 : (size_t)BLOCKS_EACH * p->threads;
+    const size_t each = p->job->uneven ? BLOCKS_EACH_UNEVEN : BLOCKS_EACH;
+    p->count = p->threads == 1 ? 1 : each * p->threads;
     p->all = (struct block *)need(p->count * sizeof *p->all);
     p->waiting = (struct block **)need(p->count * sizeof *p->waiting);
     memset(p->all, 0, p->count * sizeof *p->all);

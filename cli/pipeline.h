@@ -25,6 +25,7 @@ struct job {
     bool (*emit)(void *context, struct block *block, uint64_t before);
     void *context;
     uint64_t capacity; /* for the fill in the progress line; 0: not shown */
+    bool uneven;       /* some blocks take `work` far longer: let many wait to be emitted */
 };
 
 struct totals {
