@@ -13,8 +13,8 @@ struct tamis__lock {
 static inline void tamis__lock_open(struct tamis__lock *l) { pthread_mutex_init(&l->mutex, NULL); }
 static inline void tamis__lock_close(struct tamis__lock *l) { pthread_mutex_destroy(&l->mutex); }
 
-/* Looks for a few microseconds before it sleeps: what it guards is over by then, and to sleep and be
- * woken takes longer. */
+/* Looks for a few microseconds before it sleeps: what it guards is over by then, and to sleep and
+ * be woken takes longer. */
 static inline void tamis__lock(struct tamis__lock *l) {
     for (int looks = 0; looks < 500; looks++) {
         if (pthread_mutex_trylock(&l->mutex) == 0) return;

@@ -2,9 +2,9 @@
  *
  * A run is some hashes grouped by their top RUN_LG bits: a part of it is all of its hashes that
  * begin with the same bits.  Runs are made in memory, of up to TAMIS__RUN_MOST hashes: a huge page,
- * so that two threads that fill one each do not wait for the same page to be cleared.  When those in
- * memory have grown to a limit, they are merged, part by part, into one run of a nameless temporary
- * file; none may be in the making then.
+ * so that two threads that fill one each do not wait for the same page to be cleared.  When those
+ * in memory have grown to a limit, they are merged, part by part, into one run of a nameless
+ * temporary file; none may be in the making then.
  *
  *     run 1, in memory    [part 0][part 1][part 2]...[part 1023]
  *     run 2, in memory    [part 0][part 1][part 2]...[part 1023]
