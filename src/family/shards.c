@@ -26,16 +26,16 @@ struct build {
     const struct tamis__shard_maker *maker;
     const struct tamis__shape *own;
     struct tamis__keys *keys;
-    uint64_t count; /* of shards */
-    unsigned threads;
+    uint64_t count;            /* of shards */
+    unsigned threads, at_once; /* in all; shards that are built at a time */
     const tamis_allocator *allocator;
     struct tamis__shard *shards;
 };
 
-/* Threads for shard i: a share of those that have no shard of their own any more, or soon. */
+/* Threads for shard i: the last ones have those that find no shard of their own any more. */
 static unsigned threads_within(const struct build *b, uint64_t i) {
     const uint64_t left = b->count - i;
-    return left >= b->threads ? 1 : b->threads / (unsigned)left;
+    return b->threads / (left < b->at_once ? (unsigned)left : b->at_once);
 }
 
 static tamis_status build_one(void *context, uint64_t i) {
@@ -93,7 +93,7 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
                                  struct tamis__keys *keys, tamis_filter *f) {
     const unsigned lg_shards = tamis__keys_lg_shards(tamis__keys_count(keys));
     const uint64_t count = (uint64_t)1 << lg_shards;
-    struct build b = {maker, own, keys, count, threads, &f->allocator, NULL};
+    struct build b = {maker, own, keys, count, threads < 1 ? 1 : threads, 1, &f->allocator, NULL};
     size_t bytes;
     if (!tamis__array_size(count, sizeof *b.shards, &bytes)) return TAMIS_E_NOMEM;
     b.shards = tamis__alloc(&f->allocator, bytes);
@@ -101,8 +101,8 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
     memset(b.shards, 0, bytes);
 
     tamis_status status = tamis__keys_seal(keys, threads, false);
-    b.threads = tamis__keys_threads(keys, threads);
-    if (status == TAMIS_OK) status = tamis__parallel(b.threads, count, build_one, &b);
+    b.at_once = tamis__keys_threads(keys, b.threads);
+    if (status == TAMIS_OK) status = tamis__parallel(b.at_once, count, build_one, &b);
     tamis__keys_drop(keys); /* memory for what follows */
     if (status == TAMIS_OK) status = join(&b, lg_shards, f);
     for (uint64_t i = 0; i < count; i++) {
