@@ -36,3 +36,10 @@ struct item arg_item(RedisModuleString *arg) {
     item.bytes = RedisModule_StringPtrLen(arg, &item.length);
     return item;
 }
+
+void args_items(RedisModuleString **args, size_t count, struct items *items) {
+    items->count = count < STORE_BATCH ? count : STORE_BATCH;
+    for (size_t i = 0; i < items->count; i++) {
+        items->bytes[i] = RedisModule_StringPtrLen(args[i], &items->length[i]);
+    }
+}

@@ -22,5 +22,7 @@ enum arg_status arg_integer(RedisModuleString *arg, long long least, long long m
 enum arg_status arg_rate(RedisModuleString *arg, double *value);
 
 struct item arg_item(RedisModuleString *arg);
+/* The first of these arguments, at most STORE_BATCH. */
+void args_items(RedisModuleString **args, size_t count, struct items *items);
 
 #endif

@@ -51,7 +51,17 @@ struct bf_want {
     uint64_t epoch; /* with a window: now */
 };
 
-enum bf_result { BF_ADDED, BF_PRESENT, BF_REFRESHED, BF_FULL, BF_LIMIT, BF_FAILED, BF_LOADING };
+/* Why an item was not added; BF_OK: it was, or was there. */
+enum bf_wrong { BF_OK, BF_FULL, BF_LIMIT, BF_FAILED, BF_LOADING };
+
+/* What became of the items of a batch. */
+struct bf_batch {
+    size_t done;               /* all, or those before the one that failed */
+    enum bf_wrong wrong;       /* why that one failed */
+    size_t changes;            /* of the done ones, those that changed something: */
+    bool changed[STORE_BATCH]; /* those that are new, or were only in an older generation */
+    bool fresh[STORE_BATCH];   /* those that are new */
+};
 
 /* ---- life */
 
@@ -67,12 +77,11 @@ uint64_t bf_plan(const struct bf_want *want);
 
 /* ---- items */
 
-/* Sets `answers` for up to STORE_BATCH items.  `epoch`: now, for a filter with a window. */
-void bf_contains(const struct bf *f, const struct item *items, size_t count, uint64_t epoch,
-                 bool *answers);
-/* Adds up to STORE_BATCH items, in order; returns how many were dealt with: all, or up to and
- * with the first that failed.  The filter must have been turned to now (bf_turn). */
-size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_result *results);
+/* Sets `answers` for all items.  `epoch`: now, for a filter with a window. */
+void bf_contains(const struct bf *f, const struct items *items, uint64_t epoch, bool *answers);
+/* Adds the items, in order, up to the first that fails.  The filter must have been turned to now
+ * (bf_turn). */
+void bf_add(struct bf *f, const struct items *items, struct bf_batch *batch);
 
 /* ---- the window */
 

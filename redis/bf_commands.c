@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answers.h"
 #include "args.h"
 #include "bf.h"
 #include "memory.h"
@@ -178,8 +179,8 @@ static int bf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- adding */
 
-static const char *add_error(enum bf_result result) {
-    switch (result) {
+static const char *add_error(enum bf_wrong wrong) {
+    switch (wrong) {
         case BF_FULL:
             return "ERR non scaling filter is full";
         case BF_LIMIT:
@@ -203,12 +204,18 @@ static bool turn_to_now(RedisModuleCtx *ctx, RedisModuleString *name, struct bf 
     return !failed;
 }
 
-static void reply_added(RedisModuleCtx *ctx, enum bf_result result) {
-    if (result >= BF_FULL) {
-        reply_error(ctx, add_error(result));
-    } else {
-        RedisModule_ReplyWithBool(ctx, result == BF_ADDED);
+/* Moves the items that changed something to `front`, of all items of the command; returns how many
+ * there are there then. */
+static size_t move_changed(RedisModuleString **all, size_t front, size_t from,
+                           const struct bf_batch *b) {
+    if (front == from && b->changes == b->done) return front + b->changes;
+    for (size_t i = 0; b->changes != 0 && i < b->done; i++) {
+        if (!b->changed[i]) continue;
+        RedisModuleString *item = all[from + i];
+        all[from + i] = all[front];
+        all[front++] = item;
     }
+    return front;
 }
 
 /* Adds items and replies for each, up to the first that fails; those that changed something are
@@ -218,26 +225,22 @@ static void reply_added(RedisModuleCtx *ctx, enum bf_result result) {
  * only for more the server has to keep the place of a length, which takes it a block of 16 KB. */
 static size_t add_items(RedisModuleCtx *ctx, struct bf *f, RedisModuleString **items, size_t count,
                         bool many) {
-    struct item batch[STORE_BATCH];
-    enum bf_result results[STORE_BATCH];
+    struct items batch;
+    struct bf_batch b;
     const bool postponed = many && count > STORE_BATCH;
     size_t changed = 0, replied = 0;
     bool failed = false;
     if (postponed) RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
     while (replied < count && !failed) {
-        const size_t n = count - replied < STORE_BATCH ? count - replied : STORE_BATCH;
-        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[replied + i]);
-        const size_t done = bf_add(f, batch, n, results);
-        if (many && !postponed) RedisModule_ReplyWithArray(ctx, (long)done);
-        for (size_t i = 0; i < done; i++) {
-            reply_added(ctx, results[i]);
-            if (results[i] != BF_ADDED && results[i] != BF_REFRESHED) continue;
-            RedisModuleString *item = items[replied + i];
-            items[replied + i] = items[changed];
-            items[changed++] = item;
-        }
-        failed = results[done - 1] >= BF_FULL;
-        replied += done;
+        args_items(items + replied, count - replied, &batch);
+        bf_add(f, &batch, &b);
+        failed = b.wrong != BF_OK;
+        const size_t replies = b.done + failed;
+        if (many && !postponed) RedisModule_ReplyWithArray(ctx, (long)replies);
+        answers_reply(ctx, b.fresh, b.done, ANSWERS_BOOLEANS);
+        if (failed) reply_error(ctx, add_error(b.wrong));
+        changed = move_changed(items, changed, replied, &b);
+        replied += replies;
     }
     if (postponed) RedisModule_ReplySetArrayLength(ctx, (long)replied);
     return changed;
@@ -343,18 +346,17 @@ static int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 static void ask_items(RedisModuleCtx *ctx, const struct bf *f, RedisModuleString **items,
                       size_t count) {
-    struct item batch[STORE_BATCH];
+    struct items batch;
     bool answers[STORE_BATCH];
     const uint64_t epoch = f == NULL || f->window == 0 ? 0 : bf_epoch(f, now());
-    for (size_t at = 0; at < count; at += STORE_BATCH) {
-        const size_t n = count - at < STORE_BATCH ? count - at : STORE_BATCH;
-        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[at + i]);
+    for (size_t at = 0; at < count; at += batch.count) {
+        args_items(items + at, count - at, &batch);
         if (f == NULL) {
             memset(answers, 0, sizeof answers);
         } else {
-            bf_contains(f, batch, n, epoch, answers);
+            bf_contains(f, &batch, epoch, answers);
         }
-        for (size_t i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, answers[i]);
+        answers_reply(ctx, answers, batch.count, ANSWERS_BOOLEANS);
     }
 }
 

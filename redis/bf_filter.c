@@ -174,30 +174,29 @@ static bool same_secret(const struct chain *a, const struct chain *b) {
 }
 
 /* Asks the chains from `first` on; `hashes` are those of chain 0. */
-static void ask_chains(const struct bf *f, uint32_t first, const struct item *items,
-                       const uint64_t *hashes, size_t count, uint64_t epoch, bool *answers) {
+static void ask_chains(const struct bf *f, uint32_t first, const struct items *items,
+                       const uint64_t *hashes, uint64_t epoch, bool *answers) {
     uint64_t others[STORE_BATCH];
     for (uint32_t i = first; i < f->chains; i++) {
         const struct chain *c = &f->chain[i];
         if (!is_alive(f, c, epoch)) continue;
         const bool same = same_secret(c, &f->chain[0]);
-        if (!same) store_hash_items(c->store, items, count, others);
-        store_contains_batch(c->store, same ? hashes : others, count, answers);
+        if (!same) store_hash_items(c->store, items, others);
+        store_contains_batch(c->store, same ? hashes : others, items->count, answers);
     }
 }
 
-void bf_contains(const struct bf *f, const struct item *items, size_t count, uint64_t epoch,
-                 bool *answers) {
+void bf_contains(const struct bf *f, const struct items *items, uint64_t epoch, bool *answers) {
     uint64_t hashes[STORE_BATCH];
     if (f->legacy != NULL) {
-        for (size_t i = 0; i < count; i++) {
-            answers[i] = bf_legacy_contains(f->legacy, items[i].bytes, items[i].length);
+        for (size_t i = 0; i < items->count; i++) {
+            answers[i] = bf_legacy_contains(f->legacy, items->bytes[i], items->length[i]);
         }
         return;
     }
-    memset(answers, 0, count * sizeof *answers);
-    store_hash_items(f->chain[0].store, items, count, hashes);
-    ask_chains(f, 0, items, hashes, count, epoch, answers);
+    memset(answers, 0, items->count * sizeof *answers);
+    store_hash_items(f->chain[0].store, items, hashes);
+    ask_chains(f, 0, items, hashes, epoch, answers);
 }
 
 /* ---- adding */
@@ -216,28 +215,32 @@ static bool reckon(const struct bf *f, struct chain *c) {
 }
 
 /* Adds an item that the layers before `known` do not have. */
-static enum bf_result add_one(struct bf *f, uint64_t hash, uint32_t known) {
+static enum bf_wrong add_one(struct bf *f, uint64_t hash, uint32_t known, bool *added) {
     struct chain *c = &f->chain[0];
-    if (store_contains_since(c->store, hash, known)) return BF_PRESENT;
+    *added = false;
+    if (store_contains_since(c->store, hash, known)) return BF_OK;
     const struct chain as_it_was = *c;
     if (!reckon(f, c)) return BF_FULL;
     const enum store_result result = store_add(c->store, hash);
-    if (result == STORE_OK) return BF_ADDED;
+    if (result == STORE_OK) {
+        *added = true;
+        return BF_OK;
+    }
     *c = as_it_was;
     return result == STORE_FULL && f->limit != 0 ? BF_LIMIT : BF_FAILED;
 }
 
-static size_t add_to_legacy(struct bf_legacy *f, const struct item *items, size_t count,
-                            enum bf_result *results) {
-    static const enum bf_result same[] = {[LEGACY_ADDED] = BF_ADDED,
-                                          [LEGACY_PRESENT] = BF_PRESENT,
-                                          [LEGACY_FULL] = BF_FULL,
-                                          [LEGACY_FAILED] = BF_FAILED};
-    for (size_t i = 0; i < count; i++) {
-        results[i] = same[bf_legacy_add(f, items[i].bytes, items[i].length)];
-        if (results[i] != BF_ADDED && results[i] != BF_PRESENT) return i + 1;
+static void add_to_legacy(struct bf_legacy *f, const struct items *items, struct bf_batch *b) {
+    for (; b->done < items->count; b->done++) {
+        const size_t i = b->done;
+        const enum legacy_result result = bf_legacy_add(f, items->bytes[i], items->length[i]);
+        if (result != LEGACY_ADDED && result != LEGACY_PRESENT) {
+            b->wrong = result == LEGACY_FULL ? BF_FULL : BF_FAILED;
+            return;
+        }
+        b->fresh[i] = b->changed[i] = result == LEGACY_ADDED;
+        b->changes += b->changed[i];
     }
-    return count;
 }
 
 /* All items fit and there is but one layer to add them to: no need to ask first. */
@@ -247,55 +250,59 @@ static bool takes_all(const struct bf *f, size_t count) {
            store_takes(c->store, count);
 }
 
-static size_t add_fresh(struct bf *f, const uint64_t *hashes, size_t count,
-                        enum bf_result *results) {
+static void add_fresh(struct bf *f, const uint64_t *hashes, size_t count, struct bf_batch *b) {
     struct chain *c = &f->chain[0];
-    bool fresh[STORE_BATCH];
-    if (!store_add_fresh(c->store, hashes, count, fresh)) {
-        results[0] = BF_FAILED;
-        return 1;
+    if (!store_add_fresh(c->store, hashes, count, b->fresh, &b->changes)) {
+        b->wrong = BF_FAILED;
+        return;
     }
-    for (size_t i = 0; i < count; i++) {
-        results[i] = fresh[i] ? BF_ADDED : BF_PRESENT;
-        c->last_size += fresh[i];
-    }
-    return count;
+    memcpy(b->changed, b->fresh, count * sizeof *b->fresh);
+    c->last_size += b->changes;
+    b->done = count;
 }
 
 /* First all are asked in one go, which brings what they need into the cache; then those that
  * are not there are added one by one, since an item may come twice. */
-static size_t ask_and_add(struct bf *f, const struct item *items, const uint64_t *hashes,
-                          size_t count, enum bf_result *results) {
+static void ask_and_add(struct bf *f, const struct items *items, const uint64_t *hashes,
+                        struct bf_batch *b) {
     const struct store *s = f->chain[0].store;
     uint32_t known = s->layers; /* layers that have not changed since they were asked */
     bool newest[STORE_BATCH], others[STORE_BATCH];
-    memset(newest, 0, count * sizeof *newest);
-    memset(others, 0, count * sizeof *others);
-    store_contains_batch(s, hashes, count, newest);
-    ask_chains(f, 1, items, hashes, count, f->chain[0].epoch, others);
-    for (size_t i = 0; i < count; i++) {
-        results[i] = BF_PRESENT;
+    memset(newest, 0, items->count * sizeof *newest);
+    memset(others, 0, items->count * sizeof *others);
+    store_contains_batch(s, hashes, items->count, newest);
+    ask_chains(f, 1, items, hashes, f->chain[0].epoch, others);
+    for (; b->done < items->count; b->done++) {
+        const size_t i = b->done;
+        b->fresh[i] = b->changed[i] = false;
         if (newest[i] || (others[i] && f->window == 0)) continue;
         const uint32_t newest_layer = s->layers - 1;
-        results[i] = add_one(f, hashes[i], known);
-        if (results[i] >= BF_FULL) return i + 1;
-        if (results[i] == BF_ADDED && known > newest_layer) known = newest_layer;
-        if (results[i] == BF_ADDED && others[i]) results[i] = BF_REFRESHED;
+        b->wrong = add_one(f, hashes[i], known, &b->changed[i]);
+        if (b->wrong != BF_OK) return;
+        if (b->changed[i] && known > newest_layer) known = newest_layer;
+        b->fresh[i] = b->changed[i] && !others[i];
+        b->changes += b->changed[i];
     }
-    return count;
 }
 
-size_t bf_add(struct bf *f, const struct item *items, size_t count, enum bf_result *results) {
+void bf_add(struct bf *f, const struct items *items, struct bf_batch *b) {
     uint64_t hashes[STORE_BATCH];
-    if (f->legacy != NULL) return add_to_legacy(f->legacy, items, count, results);
-    if (count == 0) return 0;
-    if (bf_is_loading(f)) {
-        results[0] = BF_LOADING;
-        return 1;
+    b->done = b->changes = 0;
+    b->wrong = BF_OK;
+    if (f->legacy != NULL) {
+        add_to_legacy(f->legacy, items, b);
+        return;
     }
-    store_hash_items(f->chain[0].store, items, count, hashes);
-    return takes_all(f, count) ? add_fresh(f, hashes, count, results)
-                               : ask_and_add(f, items, hashes, count, results);
+    if (bf_is_loading(f)) {
+        b->wrong = BF_LOADING;
+        return;
+    }
+    store_hash_items(f->chain[0].store, items, hashes);
+    if (takes_all(f, items->count)) {
+        add_fresh(f, hashes, items->count, b);
+    } else {
+        ask_and_add(f, items, hashes, b);
+    }
 }
 
 /* ---- the window */

@@ -44,7 +44,8 @@ struct cf_want {
     uint32_t expansion;
 };
 
-enum cf_result { CF_ADDED, CF_PRESENT, CF_FULL, CF_EXPANSIONS, CF_NO_MEMORY, CF_LIMIT, CF_LOADING };
+/* What became of an item: it was there (CF.ADDNX), it was added, or why not. */
+enum cf_result { CF_PRESENT, CF_ADDED, CF_FULL, CF_EXPANSIONS, CF_NO_MEMORY, CF_LIMIT, CF_LOADING };
 
 /* Nothing but zeros; NULL if there is no memory. */
 struct cf *cf_new(void);
@@ -55,13 +56,14 @@ void cf_free(struct cf *f);
 /* Bytes that the filter needs when it holds `capacity` items; UINT64_MAX if it cannot be. */
 uint64_t cf_plan(const struct cf_want *want);
 
-/* Adds up to STORE_BATCH items, in order, and tells what became of each.  `nx`: those alone that
- * are not there.  `expansions`: sub-filters that there may be.  The filter must not be loading. */
-void cf_add(struct cf *f, const struct item *items, size_t count, bool nx, uint64_t expansions,
-            enum cf_result *results);
+/* Adds the items, in order, and tells what became of each (an enum cf_result in a byte).  `nx`:
+ * those alone that are not there.  `expansions`: sub-filters that there may be.  The filter must
+ * not be loading.  Returns how many were refused. */
+size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansions,
+              uint8_t *results);
 bool cf_contains(const struct cf *f, const void *item, size_t length);
-/* Sets `answers` for up to STORE_BATCH items. */
-void cf_contains_batch(const struct cf *f, const struct item *items, size_t count, bool *answers);
+/* Sets `answers` for all items. */
+void cf_contains_batch(const struct cf *f, const struct items *items, bool *answers);
 uint64_t cf_count(const struct cf *f, const void *item, size_t length);
 /* False if it is not there. */
 bool cf_remove(struct cf *f, const void *item, size_t length);

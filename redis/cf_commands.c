@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answers.h"
 #include "args.h"
 #include "cf.h"
+#include "marks.h"
 #include "memory.h"
 #include "replies.h"
 #include "settings.h"
@@ -154,7 +156,7 @@ static bool is_following(RedisModuleCtx *ctx) {
 
 /* One item of many that cannot be added is -1; RESP3 has booleans, but for CF.INSERTNX. */
 static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum cf_result result) {
-    const bool failed = result > CF_PRESENT;
+    const bool failed = result > CF_ADDED;
     if (failed && !how->many) {
         reply_error(ctx, add_error(result));
     } else if (failed && (how->nx || !reply_is_resp3(ctx))) {
@@ -166,20 +168,35 @@ static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum 
     }
 }
 
+/* Replies for all items of a batch. */
+static void reply_results(RedisModuleCtx *ctx, const struct insertion *how, const uint8_t *results,
+                          const bool *added, size_t count, size_t refused) {
+    if (how->many && refused == 0) {
+        answers_reply(ctx, added, count, how->nx ? ANSWERS_NUMBERS : ANSWERS_BOOLEANS);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) reply_result(ctx, how, (enum cf_result)results[i]);
+}
+
 /* Adds all items and replies for each; those that were added are moved to the front, and
  * counted. */
 static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **items, size_t count,
                         const struct insertion *how, uint64_t expansions) {
-    struct item batch[STORE_BATCH];
-    enum cf_result results[STORE_BATCH];
+    struct items batch;
+    uint8_t results[STORE_BATCH];
+    bool is_added[STORE_BATCH];
     size_t added = 0;
-    for (size_t at = 0; at < count; at += STORE_BATCH) {
-        const size_t n = count - at < STORE_BATCH ? count - at : STORE_BATCH;
-        for (size_t i = 0; i < n; i++) batch[i] = arg_item(items[at + i]);
-        cf_add(f, batch, n, how->nx, expansions, results);
-        for (size_t i = 0; i < n; i++) {
-            reply_result(ctx, how, results[i]);
-            if (results[i] != CF_ADDED) continue;
+    for (size_t at = 0; at < count; at += batch.count) {
+        args_items(items + at, count - at, &batch);
+        const size_t refused = cf_add(f, &batch, how->nx, expansions, results);
+        for (size_t i = 0; i < batch.count; i++) is_added[i] = results[i] == CF_ADDED;
+        reply_results(ctx, how, results, is_added, batch.count, refused);
+        if (added == at && marks_count(is_added, batch.count) == batch.count) {
+            added += batch.count;
+            continue;
+        }
+        for (size_t i = 0; i < batch.count; i++) {
+            if (!is_added[i]) continue;
             RedisModuleString *item = items[at + i];
             items[at + i] = items[added];
             items[added++] = item;
@@ -307,14 +324,14 @@ static int cf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 static int cf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
-    struct item batch[STORE_BATCH];
+    const size_t count = (size_t)argc - 2;
+    struct items batch;
     bool answers[STORE_BATCH] = {false};
-    RedisModule_ReplyWithArray(ctx, argc - 2);
-    for (int at = 2; at < argc; at += STORE_BATCH) {
-        const int n = argc - at < STORE_BATCH ? argc - at : STORE_BATCH;
-        for (int i = 0; i < n; i++) batch[i] = arg_item(argv[at + i]);
-        if (key.state == KEY_OURS) cf_contains_batch(key.value, batch, (size_t)n, answers);
-        for (int i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, answers[i]);
+    RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t at = 0; at < count; at += batch.count) {
+        args_items(argv + 2 + at, count - at, &batch);
+        if (key.state == KEY_OURS) cf_contains_batch(key.value, &batch, answers);
+        answers_reply(ctx, answers, batch.count, ANSWERS_BOOLEANS);
     }
     key_close(&key);
     return REDISMODULE_OK;

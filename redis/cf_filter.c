@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "census.h"
+#include "marks.h"
 #include "memory.h"
 #include "redis_module.h"
 
@@ -160,16 +161,20 @@ static bool with_tally(const struct cf *f, uint64_t hash, bool in_store) {
     return number > 0 || (int64_t)store_count(f->store, hash) + number > 0;
 }
 
-void cf_contains_batch(const struct cf *f, const struct item *items, size_t count, bool *answers) {
+void cf_contains_batch(const struct cf *f, const struct items *items, bool *answers) {
     uint64_t hashes[STORE_BATCH];
-    for (size_t i = 0; i < count; i++) {
-        answers[i] = f->legacy != NULL ? cf_legacy_count(f->legacy, items[i].bytes, items[i].length)
-                                       : f->awaiting != 0;
+    if (f->legacy != NULL) {
+        for (size_t i = 0; i < items->count; i++) {
+            answers[i] = cf_legacy_count(f->legacy, items->bytes[i], items->length[i]) != 0;
+        }
+        return;
     }
-    if (f->legacy != NULL || f->awaiting != 0 || count == 0) return;
-    store_hash_items(f->store, items, count, hashes);
-    store_contains_batch(f->store, hashes, count, answers);
-    for (size_t i = 0; i < count; i++) answers[i] = with_tally(f, hashes[i], answers[i]);
+    memset(answers, f->awaiting != 0, items->count * sizeof *answers);
+    if (f->awaiting != 0) return;
+    store_hash_items(f->store, items, hashes);
+    store_contains_batch(f->store, hashes, items->count, answers);
+    if (f->tally.entries == 0) return;
+    for (size_t i = 0; i < items->count; i++) answers[i] = with_tally(f, hashes[i], answers[i]);
 }
 
 bool cf_contains(const struct cf *f, const void *item, size_t length) {
@@ -227,6 +232,7 @@ static bool has_repeats(const uint64_t *hashes, size_t count) {
 /* How many of these, from the first, are new and have slots. */
 static size_t new_ones(const struct cf *f, const uint64_t *hashes, size_t count, const bool *seen) {
     const uint64_t slots = f->items < all_slots(f) ? all_slots(f) - f->items : 0;
+    if (slots >= count && f->tally.entries == 0 && marks_count(seen, count) == 0) return count;
     size_t i = 0;
     while (i < count && i < slots && !seen[i] && tally_get(&f->tally, hashes[i]) == 0) i++;
     return i;
@@ -239,30 +245,36 @@ static size_t new_ones(const struct cf *f, const uint64_t *hashes, size_t count,
  * that matters: with `nx`, or if an item comes twice.  (What is left: three new ones of a batch
  * that look alike are three copies, and not two and a number.  It does no harm, and in a filter of
  * a thousand items happens once in some ten thousand batches; of a million, never.) */
-static void add_batch(struct cf *f, const struct item *items, size_t count, bool nx,
-                      uint64_t expansions, enum cf_result *results) {
+static size_t add_batch(struct cf *f, const struct items *items, bool nx, uint64_t expansions,
+                        uint8_t *results) {
+    const size_t count = items->count;
     uint64_t hashes[STORE_BATCH];
-    bool seen[STORE_BATCH] = {false};
-    store_hash_items(f->store, items, count, hashes);
+    bool seen[STORE_BATCH];
+    size_t refused = 0;
+    memset(seen, 0, count * sizeof *seen);
+    store_hash_items(f->store, items, hashes);
     store_contains_batch(f->store, hashes, count, seen);
     const bool apart = nx || has_repeats(hashes, count);
     for (size_t i = 0; i < count;) {
         const size_t fresh = apart ? 0 : new_ones(f, hashes + i, count - i, seen + i);
         const size_t added = store_add_some(f->store, hashes + i, fresh);
         f->items += added;
-        for (size_t k = 0; k < added; k++) results[i++] = CF_ADDED;
+        memset(results + i, CF_ADDED, added);
+        i += added;
         if (added != 0) continue;
         const bool may_be = !nx || store_contains(f->store, hashes[i]);
-        results[i] = add_one(f, hashes[i], may_be, nx, expansions);
-        i++;
+        const enum cf_result result = add_one(f, hashes[i], may_be, nx, expansions);
+        refused += result > CF_ADDED;
+        results[i++] = (uint8_t)result;
     }
+    return refused;
 }
 
-static enum cf_result add_to_legacy(struct cf_legacy *f, const struct item *item, bool nx,
+static enum cf_result add_to_legacy(struct cf_legacy *f, const void *item, size_t length, bool nx,
                                     uint64_t expansions) {
-    if (nx && cf_legacy_count(f, item->bytes, item->length) != 0) return CF_PRESENT;
+    if (nx && cf_legacy_count(f, item, length) != 0) return CF_PRESENT;
     if (f->tables >= expansions) return CF_EXPANSIONS;
-    switch (cf_legacy_add(f, item->bytes, item->length, true)) {
+    switch (cf_legacy_add(f, item, length, true)) {
         case CF_LEGACY_OK:
             return CF_ADDED;
         case CF_LEGACY_FULL:
@@ -272,18 +284,24 @@ static enum cf_result add_to_legacy(struct cf_legacy *f, const struct item *item
     }
 }
 
-void cf_add(struct cf *f, const struct item *items, size_t count, bool nx, uint64_t expansions,
-            enum cf_result *results) {
-    if (f->legacy != NULL) {
-        for (size_t i = 0; i < count; i++) {
-            results[i] = add_to_legacy(f->legacy, &items[i], nx, expansions);
-        }
-    } else if (count == 1) {
-        const uint64_t hash = store_hash(f->store, items->bytes, items->length);
-        *results = add_one(f, hash, store_contains(f->store, hash), nx, expansions);
-    } else {
-        add_batch(f, items, count, nx, expansions, results);
+static enum cf_result add_alone(struct cf *f, const void *item, size_t length, bool nx,
+                                uint64_t expansions) {
+    if (f->legacy != NULL) return add_to_legacy(f->legacy, item, length, nx, expansions);
+    const uint64_t hash = store_hash(f->store, item, length);
+    return add_one(f, hash, store_contains(f->store, hash), nx, expansions);
+}
+
+size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansions,
+              uint8_t *results) {
+    if (f->legacy == NULL && items->count > 1) return add_batch(f, items, nx, expansions, results);
+    size_t refused = 0;
+    for (size_t i = 0; i < items->count; i++) {
+        const enum cf_result result =
+            add_alone(f, items->bytes[i], items->length[i], nx, expansions);
+        refused += result > CF_ADDED;
+        results[i] = (uint8_t)result;
     }
+    return refused;
 }
 
 /* ---- removing */

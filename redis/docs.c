@@ -52,6 +52,7 @@ static Arg one_field[] = {WORD("capacity", "CAPACITY"),   WORD("size", "SIZE"),
                           WORD("expansion", "EXPANSION"), END};
 static Arg secret[] = {WORD("secret", "SECRET"), ARG("hex", STRING), END};
 
+static Arg no_arguments[] = {END};
 static Arg key_only[] = {KEY, END};
 static Arg key_item[] = {KEY, ARG("item", STRING), END};
 static Arg key_items[] = {KEY, MANY("item", STRING), END};
@@ -158,6 +159,8 @@ static const struct doc docs[] = {
      bf_merge, NULL},
     {"tamis.turn", "Turns the window of a filter: what a primary tells its replicas", "O(1)",
      "0.1.0", 3, tamis_turn, NULL},
+    {"tamis.answers", "Replies with rows of answers: what the module asks itself", "O(1)", "0.1.0",
+     1, no_arguments, NULL},
     {"cf.reserve", "Creates a new Cuckoo Filter", "O(1)", "1.0.0", -3, cf_reserve, cf_options},
     {"cf.add", "Adds an item to a Cuckoo Filter", O_KICKS, "1.0.0", 3, key_item, NULL},
     {"cf.addnx", "Adds an item to a Cuckoo Filter if the item did not exist previously.", O_KICKS,
@@ -230,7 +233,7 @@ void docs_set(RedisModuleCtx *ctx, const struct command *command) {
                                              .since = d->since,
                                              .history = d->history,
                                              .arity = d->arity,
-                                             .key_specs = keys,
+                                             .key_specs = command->last_key == 0 ? NULL : keys,
                                              .args = d->args};
         RedisModuleCommand *known = RedisModule_GetCommand(ctx, command->name);
         if (known != NULL) RedisModule_SetCommandInfo(known, &info);

@@ -3,7 +3,7 @@
  * The module is called `bf`, as RedisBloom is: it takes its place, and both cannot be loaded.
  *
  *     commands   bf_commands.c  cf_commands.c  served_commands.c      docs.c  args.c  replies.c
- *                bf_whole_commands.c
+ *                bf_whole_commands.c                                  answers.c
  *     types      bf_type.c      cf_type.c      served_type.c
  *     bytes      bf_chunks.c    cf_chunks.c
  *     filters    bf_filter.c    cf_filter.c    served.c               bf_legacy.c  cf_legacy.c
@@ -12,6 +12,7 @@
  * A file includes what is beside or below it, never what is above. */
 #include <stdbool.h>
 
+#include "answers.h"
 #include "census.h"
 #include "redis_module.h"
 #include "settings.h"
@@ -28,8 +29,9 @@
 
 static bool register_commands(RedisModuleCtx *ctx, const struct command *commands) {
     for (const struct command *c = commands; c->name != NULL; c++) {
-        if (RedisModule_CreateCommand(ctx, c->name, c->run, c->flags, 1, c->last_key, 1) !=
-            REDISMODULE_OK) {
+        const int first_key = c->last_key != 0;
+        if (RedisModule_CreateCommand(ctx, c->name, c->run, c->flags, first_key, c->last_key,
+                                      first_key) != REDISMODULE_OK) {
             return false;
         }
         if (RedisModule_GetCommand == NULL) continue;
@@ -70,7 +72,8 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
         settings_load(ctx, argv, argc) && register_categories(ctx) && bf_type_register(ctx) &&
         cf_type_register(ctx) && served_type_register(ctx) && register_commands(ctx, bf_commands) &&
         register_commands(ctx, bf_whole_commands) && register_commands(ctx, cf_commands) &&
-        register_commands(ctx, served_commands) &&
+        register_commands(ctx, served_commands) && register_commands(ctx, answers_commands) &&
         RedisModule_RegisterInfoFunc(ctx, info) == REDISMODULE_OK;
+    if (good) answers_keep(ctx);
     return good ? REDISMODULE_OK : REDISMODULE_ERR;
 }

@@ -38,6 +38,7 @@ enum {
 
 enum { REDISMODULE_CONFIG_DEFAULT = 0, REDISMODULE_CONFIG_UNPREFIXED = 1 << 9 };
 
+typedef struct RedisModuleCallReply RedisModuleCallReply;
 typedef struct RedisModuleCtx RedisModuleCtx;
 typedef struct RedisModuleCommand RedisModuleCommand;
 typedef struct RedisModuleDefragCtx RedisModuleDefragCtx;
@@ -212,6 +213,10 @@ enum redis_need { OPTIONAL, REQUIRED };
     X(REQUIRED, int, ReplyWithMap, (RedisModuleCtx *, long))                                       \
     X(REQUIRED, void, ReplySetArrayLength, (RedisModuleCtx *, long))                               \
     X(REQUIRED, int, ReplyWithStringBuffer, (RedisModuleCtx *, const char *, size_t))              \
+    X(REQUIRED, RedisModuleCallReply *, Call, (RedisModuleCtx *, const char *, const char *, ...)) \
+    X(REQUIRED, const char *, CallReplyProto, (RedisModuleCallReply *, size_t *))                  \
+    X(REQUIRED, int, ReplyWithCallReply, (RedisModuleCtx *, RedisModuleCallReply *))               \
+    X(REQUIRED, void, FreeCallReply, (RedisModuleCallReply *))                                     \
     X(REQUIRED, int, Replicate, (RedisModuleCtx *, const char *, const char *, ...))               \
     X(REQUIRED, int, ReplicateVerbatim, (RedisModuleCtx *))                                        \
     X(REQUIRED, int, NotifyKeyspaceEvent,                                                          \

@@ -7,6 +7,7 @@
  * A key that is not there, or is not complete, is an error: "no" is a promise here. */
 #include <string.h>
 
+#include "answers.h"
 #include "args.h"
 #include "memory.h"
 #include "replies.h"
@@ -162,15 +163,14 @@ static int tamis_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc
     struct key key;
     const struct served *s = need_filter(ctx, argv[1], &key);
     if (s == NULL) return REDISMODULE_OK;
-    const void *items[STORE_BATCH];
-    size_t lengths[STORE_BATCH];
+    const size_t count = (size_t)argc - 2;
+    struct items batch;
     bool answers[STORE_BATCH];
-    RedisModule_ReplyWithArray(ctx, argc - 2);
-    for (int at = 2; at < argc; at += STORE_BATCH) {
-        const int n = argc - at < STORE_BATCH ? argc - at : STORE_BATCH;
-        for (int i = 0; i < n; i++) items[i] = RedisModule_StringPtrLen(argv[at + i], &lengths[i]);
-        tamis_contains_batch(s->filter, items, lengths, (size_t)n, answers);
-        for (int i = 0; i < n; i++) RedisModule_ReplyWithBool(ctx, answers[i]);
+    RedisModule_ReplyWithArray(ctx, (long)count);
+    for (size_t at = 0; at < count; at += batch.count) {
+        args_items(argv + 2 + at, count - at, &batch);
+        tamis_contains_batch(s->filter, batch.bytes, batch.length, batch.count, answers);
+        answers_reply(ctx, answers, batch.count, ANSWERS_BOOLEANS);
     }
     key_close(&key);
     return REDISMODULE_OK;

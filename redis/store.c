@@ -39,6 +39,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "marks.h"
 #include "memory.h"
 
 #define SEGMENT_KEYS ((uint64_t)1 << 21)
@@ -256,17 +257,6 @@ struct store *store_copy(const struct store *from) {
 
 /* ---- one key */
 
-void store_hash_items(const struct store *s, const struct item *items, size_t count,
-                      uint64_t *hashes) {
-    const void *keys[STORE_BATCH];
-    size_t lengths[STORE_BATCH];
-    for (size_t i = 0; i < count; i++) {
-        keys[i] = items[i].bytes;
-        lengths[i] = items[i].length;
-    }
-    tamis_hash_secret_batch(s->secret, keys, lengths, count, hashes);
-}
-
 /* By the upper bits, without a division. */
 static uint32_t segment_of(const struct layer *l, uint64_t hash) {
     if (l->segments == 1) return 0;
@@ -345,7 +335,7 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
         const struct layer *l = &s->layer[i];
         if (l->segments == 1) {
             ask_segment(l, hashes, count, found);
-            for (size_t k = 0; k < count; k++) answers[k] |= found[k];
+            marks_unite(answers, found, count);
         } else if (sort_by_segment(l, hashes, count, sorted, from)) {
             ask_sorted(l, sorted, from, count, answers);
         } else {
@@ -405,12 +395,19 @@ bool store_takes(const struct store *s, size_t count) {
     return s->layers == 1 && l->kind == TAMIS_BLOOM && count <= l->capacity - l->keys;
 }
 
-bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh) {
-    struct layer *l = &s->layer[0];
+/* Makes sure that the segments of these keys are there. */
+static bool segments_open(struct layer *l, const uint64_t *hashes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const uint32_t k = segment_of(l, hashes[i]);
         if (l->segment[k] == NULL && !segment_open(l, k)) return false;
     }
+    return true;
+}
+
+bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh,
+                     size_t *added) {
+    struct layer *l = &s->layer[0];
+    if (!segments_open(l, hashes, l->segments == 1 ? 1 : count)) return false;
     if (l->segments == 1 && count > 1) {
         (void)tamis_add_hash_batch(l->segment[0], hashes, count, fresh, NULL);
         segment_uncount(l->segment[0]);
@@ -421,7 +418,9 @@ bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool
             segment_uncount(segment);
         }
     }
-    for (size_t i = 0; i < count; i++) l->keys += fresh[i];
+    const size_t keys = marks_count(fresh, count);
+    l->keys += keys;
+    *added += keys;
     return true;
 }
 

@@ -20,6 +20,13 @@ struct item {
     size_t length;
 };
 
+/* Many of them, as the library takes them. */
+struct items {
+    size_t count;
+    const void *bytes[STORE_BATCH];
+    size_t length[STORE_BATCH];
+};
+
 struct layer {
     tamis_kind kind;
     uint32_t segments;
@@ -66,9 +73,10 @@ static inline uint64_t store_hash(const struct store *s, const void *key, size_t
     return tamis_hash_secret(s->secret, key, length);
 }
 
-/* Up to STORE_BATCH items. */
-void store_hash_items(const struct store *s, const struct item *items, size_t count,
-                      uint64_t *hashes);
+static inline void store_hash_items(const struct store *s, const struct items *items,
+                                    uint64_t *hashes) {
+    tamis_hash_secret_batch(s->secret, items->bytes, items->length, items->count, hashes);
+}
 
 /* A segment that is still to come may hold anything: the answer is then true. */
 bool store_contains(const struct store *s, uint64_t hash);
@@ -88,8 +96,10 @@ size_t store_add_some(struct store *s, const uint64_t *hashes, size_t count);
 /* May so many keys be added by store_add_fresh?  If so they all fit in the only layer, and whether
  * a key is new shows while it is added. */
 bool store_takes(const struct store *s, size_t count);
-/* Adds those keys that are not there, and tells which; false if there is no memory. */
-bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh);
+/* Adds those keys that are not there, tells which, and adds their number to `*added`; false if
+ * there is no memory. */
+bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh,
+                     size_t *added);
 
 /* Copies of a key. */
 unsigned store_count(const struct store *s, uint64_t hash);

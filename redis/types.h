@@ -26,8 +26,9 @@ struct command {
     RedisModuleCmdFunc run;
     const char *flags;      /* as the server knows them */
     const char *categories; /* for ACL, where the server takes them */
-    int last_key;           /* -1: all arguments are keys */
+    int last_key;           /* 0: it has none; -1: all arguments are keys */
 };
+extern const struct command answers_commands[];
 extern const struct command bf_commands[];
 extern const struct command bf_whole_commands[];
 extern const struct command cf_commands[];
