@@ -48,7 +48,6 @@ uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[
 /* ---- many keys */
 
 #if defined(TAMIS_HAVE_AVX2)
-#define LANES 8
 #define APART 4 /* words: with a greater difference most lanes would wait for one */
 
 /* The fewest and the most whole words of a key. */
@@ -58,12 +57,38 @@ struct sip_words {
 
 static struct sip_words sip_words_of(const size_t *lengths) {
     struct sip_words words = {SIZE_MAX, 0};
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SIP_LANES; i++) {
         const size_t count = lengths[i] / 8;
         if (count < words.least) words.least = count;
         if (count > words.most) words.most = count;
     }
     return words;
+}
+
+/* Eight keys that may be of different lengths. */
+static void sip_eight(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
+                      uint64_t *hashes) {
+    const struct sip_words words = sip_words_of(lengths);
+    if (words.most - words.least <= APART) {
+        tamis__siphash24_avx2(secret, keys, lengths, words.least, words.most, hashes);
+        return;
+    }
+    for (size_t i = 0; i < SIP_LANES; i++) {
+        hashes[i] = tamis__siphash24(keys[i], lengths[i], secret);
+    }
+}
+
+/* Returns how many were hashed: eights. */
+static size_t sip_eights(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
+                         size_t count, uint64_t *hashes) {
+    size_t i = 0;
+    while (count - i >= SIP_LANES) {
+        i += tamis__siphash24_alike_avx2(secret, keys + i, lengths + i, count - i, hashes + i);
+        if (count - i < SIP_LANES) break;
+        sip_eight(secret, keys + i, lengths + i, hashes + i);
+        i += SIP_LANES;
+    }
+    return i;
 }
 #endif
 
@@ -71,17 +96,8 @@ void tamis__siphash24_keys(const uint64_t secret[2], bool portable, const void *
                            const size_t *lengths, size_t count, uint64_t *hashes) {
     size_t i = 0;
 #if defined(TAMIS_HAVE_AVX2)
-    const bool vectors = !portable && (tamis__cpu() & TAMIS__CPU_AVX2);
-    for (; vectors && count - i >= LANES; i += LANES) {
-        const struct sip_words words = sip_words_of(lengths + i);
-        if (words.most - words.least <= APART) {
-            tamis__siphash24_avx2(secret, keys + i, lengths + i, words.least, words.most,
-                                  hashes + i);
-            continue;
-        }
-        for (size_t j = i; j < i + LANES; j++) {
-            hashes[j] = tamis__siphash24(keys[j], lengths[j], secret);
-        }
+    if (!portable && (tamis__cpu() & TAMIS__CPU_AVX2)) {
+        i = sip_eights(secret, keys, lengths, count, hashes);
     }
 #endif
     (void)portable;

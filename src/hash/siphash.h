@@ -26,8 +26,13 @@ TAMIS_TEMPLATE uint64_t sip_last(const uint8_t *key, size_t length) {
 }
 
 #if defined(TAMIS_HAVE_AVX2)
-/* siphash_avx2.c: the hashes of eight keys, each of which has from `least` to `most` whole words.
- */
+#define SIP_LANES 8 /* keys at once */
+
+/* siphash_avx2.c: the hashes of keys in eights, up to the first eight that are not alike: of at
+ * least one whole word, and as many words.  Returns how many keys these are. */
+size_t tamis__siphash24_alike_avx2(const uint64_t secret[2], const void *const *keys,
+                                   const size_t *lengths, size_t count, uint64_t *hashes);
+/* The hashes of eight keys, each of which has from `least` to `most` whole words. */
 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
                            size_t least, size_t most, uint64_t *hashes);
 #endif

@@ -1,7 +1,8 @@
 /* siphash_avx2.c - SipHash-2-4 of eight keys at once: two vectors of four, so that one works while
  * the other waits
  *
- * A key that has ended keeps its state while longer ones go on. */
+ * Keys of as many words each go the short way.  Of others, a key that has ended keeps its state
+ * while longer ones go on. */
 #include "core/compiler.h"
 
 #if defined(TAMIS_HAVE_AVX2)
@@ -57,6 +58,16 @@ TAMIS_AVX2_TEMPLATE struct sip4 sip4_choose(struct sip4 old, struct sip4 new, __
     return old;
 }
 
+/* The eight bytes before these ends of four keys. */
+TAMIS_AVX2_TEMPLATE __m256i sip4_load(const void *const *keys, const size_t *ends) {
+    uint64_t lane[LANES];
+    for (unsigned i = 0; i < LANES; i++) {
+        lane[i] = tamis__load64((const uint8_t *)keys[i] + ends[i] - 8);
+    }
+    return _mm256_setr_epi64x((long long)lane[0], (long long)lane[1], (long long)lane[2],
+                              (long long)lane[3]);
+}
+
 /* Blocks that all keys have. */
 TAMIS_AVX2_TEMPLATE void sip4_common(struct sip4 s[HALVES], const void *const *keys,
                                      size_t blocks) {
@@ -94,18 +105,31 @@ TAMIS_AVX2_TEMPLATE void sip4_ragged(struct sip4 s[HALVES], const void *const *k
     for (unsigned h = 0; h < HALVES; h++) s[h] = sip4_choose(s[h], next[h], goes_on[h]);
 }
 
-TAMIS_TARGET_AVX2 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys,
-                                             const size_t *lengths, size_t least, size_t most,
-                                             uint64_t *hashes) {
-    struct sip4 s[HALVES];
+/* The last block of keys that have a whole word before it: the last eight bytes, without those that
+ * the word before has.  (A shift by all 64 bits gives 0.) */
+TAMIS_AVX2_TEMPLATE void sip4_last(struct sip4 s[HALVES], const void *const *keys,
+                                   const size_t *lengths) {
+    __m256i word[HALVES];
+    for (unsigned h = 0; h < HALVES; h++) {
+        const __m256i length = _mm256_loadu_si256((const __m256i *)(const void *)lengths + h);
+        const __m256i tail = _mm256_and_si256(length, tamis__avx2_all(7));
+        const __m256i before = _mm256_sub_epi64(tamis__avx2_all(64), _mm256_slli_epi64(tail, 3));
+        const __m256i bytes = sip4_load(keys + h * LANES, lengths + h * LANES);
+        word[h] = _mm256_or_si256(_mm256_srlv_epi64(bytes, before), _mm256_slli_epi64(length, 56));
+    }
+    sip4_block(s, word);
+}
+
+TAMIS_AVX2_TEMPLATE void sip4_begin(struct sip4 s[HALVES], const uint64_t secret[2]) {
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].a = tamis__avx2_all(secret[0] ^ SIP_A);
         s[h].b = tamis__avx2_all(secret[1] ^ SIP_B);
         s[h].c = tamis__avx2_all(secret[0] ^ SIP_C);
         s[h].d = tamis__avx2_all(secret[1] ^ SIP_D);
     }
-    sip4_common(s, keys, least);
-    for (size_t block = least; block <= most; block++) sip4_ragged(s, keys, lengths, block);
+}
+
+TAMIS_AVX2_TEMPLATE void sip4_end(struct sip4 s[HALVES], uint64_t *hashes) {
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].c = _mm256_xor_si256(s[h].c, tamis__avx2_all(0xff));
     }
@@ -114,6 +138,37 @@ TAMIS_TARGET_AVX2 void tamis__siphash24_avx2(const uint64_t secret[2], const voi
         const __m256i ab = _mm256_xor_si256(s[h].a, s[h].b), cd = _mm256_xor_si256(s[h].c, s[h].d);
         _mm256_storeu_si256((__m256i *)(void *)(hashes + h * LANES), _mm256_xor_si256(ab, cd));
     }
+}
+
+/* Eight keys of at least a word, and of as many whole words. */
+TAMIS_AVX2_TEMPLATE bool are_alike(const size_t *lengths) {
+    size_t differ = 0;
+    for (unsigned i = 1; i < SIP_LANES; i++) differ |= lengths[i] ^ lengths[0];
+    return differ < 8 && lengths[0] >= 8;
+}
+
+TAMIS_TARGET_AVX2 size_t tamis__siphash24_alike_avx2(const uint64_t secret[2],
+                                                     const void *const *keys, const size_t *lengths,
+                                                     size_t count, uint64_t *hashes) {
+    size_t i = 0;
+    for (; count - i >= SIP_LANES && are_alike(lengths + i); i += SIP_LANES) {
+        struct sip4 s[HALVES];
+        sip4_begin(s, secret);
+        sip4_common(s, keys + i, lengths[i] / 8);
+        sip4_last(s, keys + i, lengths + i);
+        sip4_end(s, hashes + i);
+    }
+    return i;
+}
+
+TAMIS_TARGET_AVX2 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys,
+                                             const size_t *lengths, size_t least, size_t most,
+                                             uint64_t *hashes) {
+    struct sip4 s[HALVES];
+    sip4_begin(s, secret);
+    sip4_common(s, keys, least);
+    for (size_t block = least; block <= most; block++) sip4_ragged(s, keys, lengths, block);
+    sip4_end(s, hashes);
 }
 
 #else
