@@ -33,7 +33,6 @@
 #include <string.h>
 
 #include "census.h"
-#include "marks.h"
 #include "memory.h"
 #include "redis_module.h"
 
@@ -232,9 +231,12 @@ static bool has_repeats(const uint64_t *hashes, size_t count) {
 /* How many of these, from the first, are new and have slots. */
 static size_t new_ones(const struct cf *f, const uint64_t *hashes, size_t count, const bool *seen) {
     const uint64_t slots = f->items < all_slots(f) ? all_slots(f) - f->items : 0;
-    if (slots >= count && f->tally.entries == 0 && marks_count(seen, count) == 0) return count;
+    const size_t most = count < slots ? count : (size_t)slots;
+    const bool *first_seen = memchr(seen, true, most);
+    const size_t unseen = first_seen == NULL ? most : (size_t)(first_seen - seen);
+    if (f->tally.entries == 0) return unseen;
     size_t i = 0;
-    while (i < count && i < slots && !seen[i] && tally_get(&f->tally, hashes[i]) == 0) i++;
+    while (i < unseen && tally_get(&f->tally, hashes[i]) == 0) i++;
     return i;
 }
 
@@ -256,8 +258,8 @@ static size_t add_batch(struct cf *f, const struct items *items, bool nx, uint64
     store_contains_batch(f->store, hashes, count, seen);
     const bool apart = nx || has_repeats(hashes, count);
     for (size_t i = 0; i < count;) {
-        const size_t fresh = apart ? 0 : new_ones(f, hashes + i, count - i, seen + i);
-        const size_t added = store_add_some(f->store, hashes + i, fresh);
+        const size_t fresh = apart || seen[i] ? 0 : new_ones(f, hashes + i, count - i, seen + i);
+        const size_t added = fresh == 0 ? 0 : store_add_some(f->store, hashes + i, fresh);
         f->items += added;
         memset(results + i, CF_ADDED, added);
         i += added;

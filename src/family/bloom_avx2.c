@@ -1,10 +1,10 @@
 /* bloom_avx2.c - batches of a Bloom filter: the places of eight keys at a time
  *
  * The steps are those of bloom_kernel.h: a group of keys is probed twice, those that pass are
- * gathered, and probed to the end; where most keys passed, the next group is probed to the end at
- * once.  Here the probe sequences of eight keys are in two vectors of
- * four lanes, their places, made by products of 32 bits, in one of eight: so the table must have
- * fewer than 2^32 bits.
+ * gathered, and probed to the end; where most keys were there, the next group is probed to the end
+ * at once, and so are the first keys, since nothing is known then.  Here the probe sequences of
+ * eight keys are in two vectors of four lanes, their places, made by products of 32 bits, in one of
+ * eight: so the table must have fewer than 2^32 bits.
  *
  *     sequences   | key 0 | key 1 | key 2 | key 3 |   | key 4 | key 5 | key 6 | key 7 |
  *     places      | 0 | 4 | 1 | 5 | 2 | 6 | 3 | 7 |   the upper halves of both
@@ -34,6 +34,11 @@
 
 /* In a smaller one than this, all probes at once cost about as much as two and the sorting. */
 #define NEAR ((uint64_t)1 << 19)
+
+/* In a larger one the first keys, probed to the end, tell whether the others are sorted.  (Of 104
+ * keys at 1.2 MB, absent ones take 7.6 ns each when they are sorted and 9.1 when not, present ones
+ * 13.2 and 9.2.) */
+#define SAMPLE 16 /* of whole vectors, and as many as any group has */
 
 /* What is the same for all keys. */
 struct bloom {
@@ -250,12 +255,14 @@ TAMIS_AVX2_TEMPLATE size_t contains_all(const tamis_filter *f, const uint64_t *h
                                         bool *answers, bool fetch) {
     const struct bloom b = bloom_of(f);
     const size_t group = group_size(b.probes);
-    bool sifted = f->shape.table_bytes >= NEAR, unread[GROUP];
+    const bool sampled = f->shape.table_bytes >= NEAR && count > SAMPLE;
+    bool sifted = false, unread[GROUP];
     size_t found = 0;
-    for (; count >= group; hashes += group, count -= group) {
-        found +=
-            contains_group(&b, hashes, group, answers == NULL ? unread : answers, fetch, &sifted);
-        if (answers != NULL) answers += group;
+    for (size_t n = sampled ? SAMPLE : group; count >= n; n = group) {
+        found += contains_group(&b, hashes, n, answers == NULL ? unread : answers, fetch, &sifted);
+        if (answers != NULL) answers += n;
+        hashes += n;
+        count -= n;
     }
     if (count > 0) found += contains_last(&b, hashes, count, answers, fetch, &sifted);
     return found;
@@ -271,12 +278,12 @@ TAMIS_TARGET_AVX2 size_t tamis__bloom_contains_avx2(const tamis_filter *f, const
 
 /* ---- adding */
 
-TAMIS_AVX2_TEMPLATE bool set_place(const struct bloom *b, uint32_t place) {
-    uint64_t *word = (uint64_t *)(void *)b->table + (place >> 6);
-    const uint64_t mask = (uint64_t)1 << (place & 63);
-    const bool was_free = (*word & mask) == 0;
-    *word |= mask;
-    return was_free;
+/* Sets the bit; returns the word as it was, shifted so that the bit is its lowest. */
+TAMIS_AVX2_TEMPLATE uint64_t set_place(const struct bloom *b, uint32_t place) {
+    uint64_t *words = (uint64_t *)(void *)b->table;
+    const uint64_t before = words[place >> 6];
+    words[place >> 6] = before | (uint64_t)1 << (place & 63);
+    return before >> (place & 63);
 }
 
 /* Adds the keys of a vector, in order, and tells which were new.  In a table that is not `near` all
@@ -289,15 +296,15 @@ TAMIS_AVX2_TEMPLATE void set_vector(const struct bloom *b, const uint32_t *place
     uint8_t there[LANES] = {0};
     if (!near) tamis__store64(there, test_places(b, places, b->probes));
     for (size_t i = 0; i < count; i++) {
-        bool was_new = false;
+        uint64_t all = 1;
         if (there[i] != 0) {
             fresh[i] = false;
             continue;
         }
         for (uint64_t j = 0; j < b->probes; j++) {
-            was_new |= set_place(b, places[j * LANES + lane_of[i]]);
+            all &= set_place(b, places[j * LANES + lane_of[i]]);
         }
-        fresh[i] = was_new;
+        fresh[i] = all == 0;
     }
 }
 
