@@ -309,8 +309,9 @@ void bf_add(struct bf *f, const struct items *items, struct bf_batch *b) {
 
 uint64_t bf_epoch(const struct bf *f, uint64_t milliseconds) {
     if (f->legacy != NULL || f->window == 0) return 0;
-    const uint64_t step = f->window / f->generations;
-    return milliseconds / (step == 0 ? 1 : step);
+    /* Rounded up: all steps together must not be shorter than the window. */
+    const uint64_t step = (f->window + f->generations - 1) / f->generations;
+    return milliseconds / step;
 }
 
 bool bf_turn(struct bf *f, uint64_t epoch, bool *failed) {
