@@ -73,15 +73,18 @@ static const char *take_chunk(RedisModuleCtx *ctx, struct served *s, const struc
     return served_finish(s, c->keyed ? c->secret : NULL);
 }
 
-/* A chunk that failed has ended the upload: a key that has nothing else goes. */
+/* A chunk that failed may have ended an upload that was `coming`: a key that has nothing else
+ * goes. */
 static void give_up(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
-                    const struct served *s, bool made) {
-    if (s->filter == NULL && s->staged == NULL) {
+                    const struct served *s, bool coming) {
+    if (s->staged != NULL) return;
+    if (s->filter == NULL) {
         RedisModule_DeleteKey(key->handle);
-        if (!made) RedisModule_Replicate(ctx, "DEL", "s", name);
-    } else if (s->staged == NULL) {
+        if (coming) RedisModule_Replicate(ctx, "DEL", "s", name);
+    } else if (coming) {
         RedisModule_Replicate(ctx, "TAMIS.LOAD", "sc", name, "ABORT");
     }
+    if (coming) key_changed(ctx, name, "tamis.load");
 }
 
 static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
@@ -90,9 +93,10 @@ static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct
     struct served *s = made ? served_create() : key->value;
     if (s == NULL) return reply_error(ctx, "ERR Insufficient memory");
     if (made) RedisModule_ModuleTypeSetValue(key->handle, served_type, s);
+    const bool coming = s->staged != NULL;
     const char *wrong = take_chunk(ctx, s, c);
     if (wrong != NULL) {
-        give_up(ctx, name, key, s, made);
+        give_up(ctx, name, key, s, coming);
         return reply_error(ctx, wrong);
     }
     const bool complete = s->staged == NULL;
@@ -104,6 +108,7 @@ static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct
 static int abort_load(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key) {
     struct served *s = key->value;
     if (s == NULL) return reply_error(ctx, key_error(key->state));
+    if (s->staged == NULL && s->filter != NULL) return reply_ok(ctx);
     served_abort(s);
     if (s->filter == NULL) RedisModule_DeleteKey(key->handle);
     RedisModule_ReplicateVerbatim(ctx);
