@@ -194,9 +194,8 @@ static const char *add_error(enum bf_wrong wrong) {
 
 /* Only the primary turns: those who follow it are told. */
 static bool turn_to_now(RedisModuleCtx *ctx, RedisModuleString *name, struct bf *f) {
-    const int following = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
     bool failed = false;
-    if (f->window == 0 || (RedisModule_GetContextFlags(ctx) & following) != 0) return true;
+    if (f->window == 0 || redis_is_following(ctx)) return true;
     const uint64_t epoch = bf_epoch(f, now());
     if (bf_turn(f, epoch, &failed)) {
         RedisModule_Replicate(ctx, "TAMIS.TURN", "sl", name, (long long)epoch);

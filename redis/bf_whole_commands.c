@@ -9,8 +9,10 @@
 #include "replies.h"
 #include "types.h"
 
-#define DEBUG_LINKS 4096                /* lines that BF.DEBUG prints at most */
-#define LOADED_MOST ((uint64_t)1 << 30) /* bytes of a filter of RedisBloom that comes in chunks */
+#define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
+/* Bytes of a filter of RedisBloom that comes in chunks: from a client, or from an AOF. */
+#define LOADED_MOST ((uint64_t)1 << 30)
+#define FOLLOWED_MOST ((uint64_t)1 << 36)
 
 /* ---- BF.INFO, BF.CARD, BF.DEBUG */
 
@@ -212,7 +214,8 @@ static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const
     if (bf_is_header(bytes, length)) {
         f = bf_from_header(bytes, length);
     } else {
-        f = bf_of_legacy(bf_legacy_from_header(bytes, length, LOADED_MOST));
+        const uint64_t most = redis_is_following(ctx) ? FOLLOWED_MOST : LOADED_MOST;
+        f = bf_of_legacy(bf_legacy_from_header(bytes, length, most));
     }
     if (f != NULL && f->legacy != NULL && !memory_admits(ctx, bf_legacy_bytes(f->legacy))) {
         bf_free(f);
@@ -293,6 +296,17 @@ static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int 
     return wrong;
 }
 
+/* A destination that is there keeps its expiry: it is the same key, with more in it. */
+static void put_union(const struct key *dest, struct bf *result) {
+    void *old = NULL;
+    if (dest->state == KEY_OURS) {
+        RedisModule_ModuleTypeReplaceValue(dest->handle, bf_type, result, &old);
+        bf_free(old);
+    } else {
+        RedisModule_ModuleTypeSetValue(dest->handle, bf_type, result);
+    }
+}
+
 /* BF.MERGE destination source... */
 static int bf_merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
@@ -300,7 +314,7 @@ static int bf_merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     const char *wrong = merge_all(ctx, argv, argc, &result);
     if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key dest = key_open(ctx, argv[1], REDISMODULE_WRITE, bf_type);
-    RedisModule_ModuleTypeSetValue(dest.handle, bf_type, result);
+    put_union(&dest, result);
     RedisModule_ReplicateVerbatim(ctx);
     key_changed(ctx, argv[1], "bf.merge");
     key_close(&dest);

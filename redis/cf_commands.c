@@ -15,7 +15,9 @@
 #include "settings.h"
 #include "types.h"
 
-#define LOADED_MOST ((uint64_t)1 << 30) /* bytes of a filter of RedisBloom that comes in chunks */
+/* Bytes of a filter of RedisBloom that comes in chunks: from a client, or from an AOF. */
+#define LOADED_MOST ((uint64_t)1 << 30)
+#define FOLLOWED_MOST ((uint64_t)1 << 36)
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define UNKNOWN "Unknown argument received"
@@ -147,13 +149,6 @@ static const char *add_error(enum cf_result result) {
     }
 }
 
-/* What was added at the primary, or before the server was started, is added: the limit here may be
- * another. */
-static bool is_following(RedisModuleCtx *ctx) {
-    const int following = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
-    return (RedisModule_GetContextFlags(ctx) & following) != 0;
-}
-
 /* One item of many that cannot be added is -1; RESP3 has booleans, but for CF.INSERTNX. */
 static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum cf_result result) {
     const bool failed = result > CF_ADDED;
@@ -234,10 +229,13 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
         if (!make) reply_error(ctx, key_error(key.state));
     } else if (cf_is_loading(f)) {
         reply_error(ctx, add_error(CF_LOADING));
-    } else if (may_end_within(f, 1, expansions) && !is_following(ctx)) {
+    } else if (may_end_within(f, 1, expansions) && !redis_is_following(ctx)) {
         reply_error(ctx, add_error(CF_EXPANSIONS));
     } else {
-        if (may_end_within(f, count, expansions) && is_following(ctx)) expansions = UINT64_MAX;
+        /* What was added at the primary is added: the limit here may be another. */
+        if (may_end_within(f, count, expansions) && redis_is_following(ctx)) {
+            expansions = UINT64_MAX;
+        }
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
         const size_t added = add_items(ctx, f, items, count, how, expansions);
         replicate_items(ctx, name, items, added, added == count);
@@ -261,7 +259,9 @@ static int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return insert(ctx, argv[1], argv + 2, 1, &how);
 }
 
-static const char *insert_options(RedisModuleString **argv, int argc, struct insertion *how) {
+/* `least`: the capacity that is asked for must be that at least. */
+static const char *insert_options(RedisModuleString **argv, int argc, long long least,
+                                  struct insertion *how) {
     long long capacity;
     for (int i = 2; i < argc && how->items == 0; i++) {
         if (arg_is(argv[i], "ITEMS")) {
@@ -270,7 +270,6 @@ static const char *insert_options(RedisModuleString **argv, int argc, struct ins
             how->nocreate = true;
         } else if (arg_is(argv[i], "CAPACITY")) {
             if (++i == argc) return ARITY;
-            const long long least = 2 * settings()->cf_bucket_size;
             switch (arg_integer(argv[i], least, (long long)CF_CAPACITY_MOST, &capacity)) {
                 case ARG_BAD:
                     return "Bad capacity";
@@ -289,7 +288,8 @@ static const char *insert_options(RedisModuleString **argv, int argc, struct ins
 static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx) {
     struct insertion how = {.want = default_want(), .nx = nx, .many = true};
     if (argc < 4) return RedisModule_WrongArity(ctx);
-    const char *wrong = insert_options(argv, argc, &how);
+    const long long least = redis_is_following(ctx) ? 1 : 2 * settings()->cf_bucket_size;
+    const char *wrong = insert_options(argv, argc, least, &how);
     if (wrong != NULL) return complain(ctx, wrong);
     return insert(ctx, argv[1], argv + how.items, (size_t)(argc - how.items), &how);
 }
@@ -481,7 +481,8 @@ static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const
     if (cf_is_header(bytes, length)) {
         f = cf_from_header(bytes, length);
     } else if (length == CF_LEGACY_HEADER) {
-        f = cf_of_legacy(cf_legacy_from_header(bytes, LOADED_MOST));
+        const uint64_t most = redis_is_following(ctx) ? FOLLOWED_MOST : LOADED_MOST;
+        f = cf_of_legacy(cf_legacy_from_header(bytes, most));
     } else {
         return "Invalid header";
     }

@@ -53,7 +53,7 @@ tamis_allocator memory_allocator(void) {
 
 bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes) {
     if (bytes > SIZE_MAX / 4) return false;
-    if (bytes < ASK_FROM) return true;
+    if (bytes < ASK_FROM || redis_is_following(ctx)) return true;
     RedisModuleServerInfoData *info = RedisModule_GetServerInfo(ctx, "memory");
     if (info == NULL) return true;
     int bad_limit = 0, bad_used = 0;

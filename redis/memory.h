@@ -25,7 +25,8 @@ void memory_free(void *block);
 /* The same, for the library. */
 tamis_allocator memory_allocator(void);
 
-/* Would the server, at its limit of memory (maxmemory), take so many more bytes? */
+/* Would the server, at its limit of memory (maxmemory), take so many more bytes?  One that follows
+ * another takes what that has taken. */
 bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes);
 
 #endif

@@ -32,3 +32,8 @@ bool redis_bind(RedisModuleCtx *ctx) {
     }
     return true;
 }
+
+bool redis_is_following(RedisModuleCtx *ctx) {
+    const int following = REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING;
+    return (RedisModule_GetContextFlags(ctx) & following) != 0;
+}

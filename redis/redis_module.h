@@ -24,6 +24,7 @@ enum { REDISMODULE_READ = 1, REDISMODULE_WRITE = 2 };
 enum { REDISMODULE_KEYTYPE_EMPTY = 0 };
 
 enum {
+    REDISMODULE_CTX_FLAGS_SLAVE = 1 << 3,
     REDISMODULE_CTX_FLAGS_REPLICATED = 1 << 12,
     REDISMODULE_CTX_FLAGS_LOADING = 1 << 13,
     REDISMODULE_CTX_FLAGS_RESP3 = 1 << 22
@@ -195,6 +196,8 @@ enum redis_need { OPTIONAL, REQUIRED };
     X(REQUIRED, int, DeleteKey, (RedisModuleKey *))                                                \
     X(REQUIRED, int, KeyType, (RedisModuleKey *))                                                  \
     X(REQUIRED, int, ModuleTypeSetValue, (RedisModuleKey *, RedisModuleType *, void *))            \
+    X(REQUIRED, int, ModuleTypeReplaceValue,                                                       \
+      (RedisModuleKey *, RedisModuleType *, void *, void **))                                      \
     X(REQUIRED, RedisModuleType *, ModuleTypeGetType, (RedisModuleKey *))                          \
     X(REQUIRED, void *, ModuleTypeGetValue, (RedisModuleKey *))                                    \
     X(REQUIRED, RedisModuleString *, CreateString, (RedisModuleCtx *, const char *, size_t))       \
@@ -236,6 +239,7 @@ enum redis_need { OPTIONAL, REQUIRED };
     X(REQUIRED, void, SaveStringBuffer, (RedisModuleIO *, const char *, size_t))                   \
     X(REQUIRED, char *, LoadStringBuffer, (RedisModuleIO *, size_t *))                             \
     X(REQUIRED, int, IsIOError, (RedisModuleIO *))                                                 \
+    X(REQUIRED, RedisModuleCtx *, GetContextFromIO, (RedisModuleIO *))                             \
     X(REQUIRED, void, EmitAOF, (RedisModuleIO *, const char *, const char *, ...))                 \
     X(REQUIRED, void, DigestAddStringBuffer, (RedisModuleDigest *, const char *, size_t))          \
     X(REQUIRED, void, DigestEndSequence, (RedisModuleDigest *))                                    \
@@ -256,5 +260,9 @@ REDIS_API_MAP(X)
 
 /* Binds them all; false if a required one is missing. */
 _Bool redis_bind(RedisModuleCtx *ctx);
+
+/* Is it done after a primary, or after what was saved?  Then it was decided there, with the
+ * settings and limits there, and is done here whatever those of this server are. */
+_Bool redis_is_following(RedisModuleCtx *ctx);
 
 #endif

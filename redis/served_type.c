@@ -54,6 +54,14 @@ static bool load_file(RedisModuleIO *rdb, struct served *s, const uint8_t *secre
     return good;
 }
 
+/* The memory of a file that is coming is taken at once, so it must fit.  A RESTORE that a primary
+ * sent has no client to tell that by; but a replica takes no others. */
+static bool admits(RedisModuleIO *rdb, uint64_t total) {
+    RedisModuleCtx *ctx = RedisModule_GetContextFromIO(rdb);
+    return (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_SLAVE) != 0 ||
+           memory_admits(ctx, total);
+}
+
 static bool load_staged(RedisModuleIO *rdb, struct served *s) {
     const uint64_t total = RedisModule_LoadUnsigned(rdb);
     size_t length = 0;
@@ -61,7 +69,7 @@ static bool load_staged(RedisModuleIO *rdb, struct served *s) {
     char *bytes = load_string(rdb, total, &length);
     if (bytes == NULL) return false;
     bool good = total == 0;
-    if (!good && served_begin(s, total)) {
+    if (!good && admits(rdb, total) && served_begin(s, total)) {
         served_append(s, bytes, length);
         good = true;
     }
