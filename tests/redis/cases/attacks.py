@@ -12,7 +12,7 @@ from hostile import Attacked, chunks, exercise, refused
 from murmur import twins
 from replicate import seen
 from resp import Error
-from servers import Server, caught_up, follow
+from servers import Server, Skip, caught_up, follow
 from sizes import some
 
 BIG = [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40, 2**61, 2**62, 2**63 - 1]
@@ -429,6 +429,24 @@ def test_reserve_over_maxmemory():
         for part in range(some(1100, 3000)):
             c.call("BF.MADD", "g", *["%d-%d" % (part, i) for i in range(100)])
         assert server.used_memory() < 80 << 20, server.used_memory()
+
+
+def test_restore_over_maxmemory():
+    """A few bytes that announce a file of 64 GiB would have the server evict all that it has."""
+    with Server() as server:
+        c = server.client()
+        if isinstance(c.call("TAMIS.LOAD", "k", "0", str(2**36), "x"), Error):
+            raise Skip("no address space for 64 GiB here")
+        announced = c.do("DUMP", "k")
+    options = ["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-random"]
+    with Attacked(options=options) as (server, c):
+        for n in range(1000):
+            c.do("SET", "n%d" % n, "x")
+        keys = c.do("DBSIZE")
+        assert isinstance(c.call("RESTORE", "k", "0", announced), Error)
+        assert isinstance(c.call("TAMIS.LOAD", "k", "0", str(2**36), "x"), Error)
+        c.do("PING")
+        assert c.do("DBSIZE") == keys
 
 
 # ---- words and effects

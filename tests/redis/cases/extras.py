@@ -33,6 +33,10 @@ def test_merge():
         # with itself
         assert c.do("BF.MERGE", "c", "c") == "OK"
         assert c.do("BF.MEXISTS", "c", *ITEMS[1200:1800]) == [1] * 600
+        # one that expires goes on expiring
+        c.do("EXPIRE", "c", "1000")
+        assert c.do("BF.MERGE", "c", "a") == "OK"
+        assert c.do("TTL", "c") in (999, 1000)
 
 
 def test_merge_refusals():
@@ -100,6 +104,19 @@ def test_window():
             time.sleep(0.4)
             assert c.do("BF.EXISTS", "w", "kept") == 1
             c.do("BF.ADD", "w", "kept")
+
+
+def test_window_of_uneven_steps():
+    """64 steps of a second are no whole milliseconds; an item stays for a second all the same."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "w", "0.0001", "1000", "WINDOW", "1", "GENERATIONS", "64")
+        for item in ITEMS[:some(2, 50)]:
+            start = time.monotonic()
+            c.do("BF.ADD", "w", item)
+            while c.do("BF.EXISTS", "w", item):
+                assert time.monotonic() - start < 2, "it never goes"
+            assert time.monotonic() - start >= 1, time.monotonic() - start
 
 
 def test_window_is_bounded():
@@ -288,6 +305,11 @@ def test_served_replicates():
         caught_up(primary)
         before = _served(c, "k")
         assert _served(replica.client(), "k") == before
+        # What changed nothing is not written.
+        size = primary.info("aof_current_size")
+        assert isinstance(c.call("TAMIS.LOAD", "k", "5", "100", "x"), Error)
+        assert c.do("TAMIS.LOAD", "k", "ABORT") == "OK"
+        assert primary.info("aof_current_size") == size
         primary.kill()
         primary.start()
         assert _served(primary.client(), "k") == before

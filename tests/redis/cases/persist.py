@@ -1,7 +1,10 @@
 """What survives: DEBUG RELOAD, restarts from RDB and from AOF, DUMP and RESTORE, COPY, MIGRATE."""
+import glob
+import math
+import struct
 import time
 
-from resp import Error
+from resp import Error, encode
 from servers import PRELOAD, Server, Skip, until
 from sizes import some
 
@@ -144,6 +147,26 @@ def test_aof_rewrite():
             same(before, after)
             assert all(c.do("BF.MEXISTS", "bf", *["after-%d" % i for i in range(100)]))
             go_on(c)
+
+
+def test_aof_of_a_large_filter():
+    """RedisBloom's filters may have grown beyond what a client may bring in chunks."""
+    entries, error = 1 << 30, 0.01
+    per_entry = -math.log(error) / math.log(2) ** 2
+    size = (int(entries * per_entry) + 63) // 64 * 8
+    header = struct.pack("<QIII", 0, 1, 5, 2) + struct.pack(
+        "<QQQddIQB", size, 8 * size, 0, error, per_entry, 7, entries, 0)
+    cuckoo = struct.pack("<QQQQHHH", 0, 1 << 30, 0, 1, 2, 20, 1)
+    commands = [["BF.LOADCHUNK", "b", "1", header], ["CF.LOADCHUNK", "c", "1", cuckoo]]
+    with Server(options=_aof()) as server:
+        assert all(isinstance(server.client().call(*c), Error) for c in commands)
+        server.stop()
+        with open(glob.glob(server.directory + "/appendonlydir/*.incr.aof")[0], "ab") as file:
+            file.write(b"".join(encode(c) for c in commands))
+        server.start()
+        c = server.client()
+        assert c.do("BF.INFO", "b", "CAPACITY") == [entries]
+        assert c.do("CF.INFO", "c")[3] == 1 << 30
 
 
 def test_aof_no_change():

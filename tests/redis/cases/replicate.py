@@ -73,7 +73,8 @@ def test_full_sync():
 
 def test_other_configuration():
     """A replica with other defaults, and a primary that was told others while it runs."""
-    others = ["bf-initial-size", "7000", "bf-error-rate", "0.2", "cf-max-expansions", "5"]
+    others = ["bf-initial-size", "7000", "bf-error-rate", "0.2", "cf-max-expansions", "5",
+              "cf-bucket-size", "200"]
     with Server() as primary, Server(module_arguments=others) as replica:
         follow(replica, primary)
         c = primary.client()
@@ -87,6 +88,28 @@ def test_other_configuration():
             c.do("BF.MADD", "made-b%d" % n, *random.sample(ITEMS, 400))
             c.do("CF.INSERT", "made-c%d" % n, "ITEMS", *random.sample(ITEMS, 400))
         _same(primary, replica)
+
+
+def test_less_memory():
+    """A replica whose maxmemory is smaller takes what the primary has, and loads its own AOF."""
+    limit = ["--maxmemory", "3mb", "--appendonly", "yes"]
+    with Server() as primary, Server(options=limit) as replica:
+        follow(replica, primary)
+        c = primary.client()
+        for key in "ab":
+            c.do("BF.RESERVE", key, "0.01", "2000000")
+            c.do("BF.ADD", key, key)
+        c.do("BF.MERGE", "union", "a", "b")
+        _same(primary, replica)
+        c.do("TAMIS.LOAD", "coming", "0", "10000000", "x")
+        c.do("RESTORE", "restored", "0", c.do("DUMP", "coming"))
+        caught_up(primary)
+        replica.client().do("REPLICAOF", "NO", "ONE")
+        for _ in range(2):
+            r = replica.client()
+            assert r.do("BF.MEXISTS", "union", "a", "b", "c") == [1, 1, 0]
+            assert r.do("EXISTS", "coming", "restored") == 2
+            replica.restart()
 
 
 def test_chain_and_failover():
