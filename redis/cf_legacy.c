@@ -121,6 +121,7 @@ static bool swap_slot(struct cf_legacy_table *t, uint64_t slot, uint8_t *fp) {
     return done;
 }
 
+/* Where both buckets are the same one, in a table of a few, RedisBloom counts it twice. */
 unsigned cf_legacy_count(const struct cf_legacy *f, const void *key, size_t length) {
     const struct print p = print_of(key, length);
     unsigned count = 0;
@@ -129,7 +130,7 @@ unsigned cf_legacy_count(const struct cf_legacy *f, const void *key, size_t leng
         const uint64_t first = bucket_at(f, t, p.h1), second = bucket_at(f, t, p.h2);
         for (uint64_t k = 0; k < f->bucket_size; k++) {
             count += blocks_get(&t->slots, first + k) == p.fp;
-            count += second != first && blocks_get(&t->slots, second + k) == p.fp;
+            count += blocks_get(&t->slots, second + k) == p.fp;
         }
     }
     return count;
@@ -226,12 +227,16 @@ static bool compact_table(struct cf_legacy *f, uint32_t table) {
     return empty;
 }
 
-void cf_legacy_compact(struct cf_legacy *f) {
+/* A table that cannot be emptied keeps those before it from being freed.  `all`: they are moved to
+ * the front all the same. */
+static void compact(struct cf_legacy *f, bool all) {
     for (uint32_t i = f->tables; i-- > 1;) {
-        if (!compact_table(f, i)) break;
+        if (!compact_table(f, i) && !all) break;
     }
     f->deletes = 0;
 }
+
+void cf_legacy_compact(struct cf_legacy *f) { compact(f, true); }
 
 bool cf_legacy_remove(struct cf_legacy *f, const void *key, size_t length) {
     const struct print p = print_of(key, length);
@@ -241,7 +246,7 @@ bool cf_legacy_remove(struct cf_legacy *f, const void *key, size_t length) {
         (void)set_slot(&f->table[i], slot, 0);
         f->items -= f->items != 0;
         f->deletes++;
-        if (f->tables > 1 && (double)f->deletes > (double)f->items * 0.1) cf_legacy_compact(f);
+        if (f->tables > 1 && (double)f->deletes > (double)f->items * 0.1) compact(f, false);
         return true;
     }
     return false;

@@ -6,6 +6,7 @@ none missing, and come out again as it went in.
 import csv
 import os
 import shutil
+import struct
 import tempfile
 
 from dump import parse
@@ -158,3 +159,30 @@ def test_made_as_they_make_them():
         c = server.client()
         for key, value in before.items():
             assert parse(c.do("DUMP", key)) == value, key
+
+
+def _tables(c, key, buckets, size, *tables):
+    """A cuckoo filter of RedisBloom's with these tables in it."""
+    slots = b"".join(tables)
+    items = len(slots) - slots.count(0)
+    header = struct.pack("<QQQQHHH", items, buckets, 0, len(tables), size, 20, 1)
+    c.do("CF.LOADCHUNK", key, "1", header)
+    at = 1
+    for table in tables:
+        at += len(table)
+        c.do("CF.LOADCHUNK", key, str(at), table)
+
+
+def test_small_cuckoo_filters():
+    """What RedisBloom does to tables of a bucket or two."""
+    with Server() as server:
+        c = server.client()
+        # Even fingerprints have but one bucket of two.  The newest table cannot be emptied:
+        # CF.COMPACT goes on to the one before.
+        _tables(c, "k", 2, 1, b"\2\0", b"\2\4", b"\2\0")
+        c.do("CF.COMPACT", "k")
+        assert [c.do("CF.SCANDUMP", "k", at)[1] for at in "135"] == [b"\2\4", b"\2\0", b"\2\0"]
+        # A bucket that is both of an item's is counted twice.
+        _tables(c, "one", 1, 4, b"\0\0\0\0")
+        c.do("CF.INSERT", "one", "ITEMS", "x", "x")
+        assert c.do("CF.COUNT", "one", "x") == 4
