@@ -67,7 +67,8 @@ void cf_contains_batch(const struct cf *f, const struct items *items, bool *answ
 uint64_t cf_count(const struct cf *f, const void *item, size_t length);
 /* False if it is not there. */
 bool cf_remove(struct cf *f, const void *item, size_t length);
-void cf_compact(struct cf *f);
+/* Returns whether anything changed. */
+bool cf_compact(struct cf *f);
 
 struct cf_numbers {
     uint64_t bytes, buckets, subfilters, items, deletes, bucket_size, expansion, iterations;

@@ -380,9 +380,10 @@ static int cf_compact_command(RedisModuleCtx *ctx, RedisModuleString **argv, int
     } else if (cf_is_loading(key.value)) {
         reply_error(ctx, add_error(CF_LOADING));
     } else {
-        cf_compact(key.value);
-        RedisModule_ReplicateVerbatim(ctx);
-        key_changed(ctx, argv[1], "cf.compact");
+        if (cf_compact(key.value)) {
+            RedisModule_ReplicateVerbatim(ctx);
+            key_changed(ctx, argv[1], "cf.compact");
+        }
         reply_ok(ctx);
     }
     key_close(&key);

@@ -326,14 +326,14 @@ static bool remove_hash(struct cf *f, uint64_t hash) {
     return tally_move(&f->tally, hash, -1);
 }
 
-void cf_compact(struct cf *f) {
-    if (f->legacy != NULL) {
-        cf_legacy_compact(f->legacy);
-        return;
-    }
+bool cf_compact(struct cf *f) {
+    if (f->legacy != NULL) return cf_legacy_compact(f->legacy);
+    const uint64_t deletes = f->deletes, subfilters = f->subfilters;
+    const uint32_t layers = f->store->layers;
     reckon_less(f);
     store_trim(f->store);
     f->deletes = 0;
+    return deletes != 0 || subfilters != f->subfilters || layers != f->store->layers;
 }
 
 bool cf_remove(struct cf *f, const void *item, size_t length) {
@@ -342,7 +342,7 @@ bool cf_remove(struct cf *f, const void *item, size_t length) {
     f->items -= f->items != 0;
     f->deletes++;
     /* As RedisBloom compacts; here it takes no time. */
-    if (f->subfilters > 1 && f->deletes > f->items / 10) cf_compact(f);
+    if (f->subfilters > 1 && f->deletes > f->items / 10) (void)cf_compact(f);
     return true;
 }
 

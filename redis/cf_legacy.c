@@ -236,7 +236,11 @@ static void compact(struct cf_legacy *f, bool all) {
     f->deletes = 0;
 }
 
-void cf_legacy_compact(struct cf_legacy *f) { compact(f, true); }
+bool cf_legacy_compact(struct cf_legacy *f) {
+    const bool work = f->tables > 1 || f->deletes != 0;
+    compact(f, true);
+    return work;
+}
 
 bool cf_legacy_remove(struct cf_legacy *f, const void *key, size_t length) {
     const struct print p = print_of(key, length);

@@ -34,7 +34,8 @@ unsigned cf_legacy_count(const struct cf_legacy *f, const void *key, size_t leng
 enum cf_legacy_result cf_legacy_add(struct cf_legacy *f, const void *key, size_t length,
                                     bool may_grow);
 bool cf_legacy_remove(struct cf_legacy *f, const void *key, size_t length);
-void cf_legacy_compact(struct cf_legacy *f);
+/* Returns whether it may have changed anything. */
+bool cf_legacy_compact(struct cf_legacy *f);
 
 /* ---- chunks, as CF.SCANDUMP and CF.LOADCHUNK have them; see bf_legacy.h */
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define SERVER_8 0x080000
+#define RATE_MOST 0.25 /* what is asked above is taken as this */
 
 static struct settings current = {.bf_error_rate = 0.01,
                                   .bf_initial_size = 100,
@@ -81,7 +82,7 @@ static bool set_rate(const struct setting *s, RedisModuleString *text, struct co
         return false;
     }
     if (!(value > 0 && value < 1)) return complain_range(s, 0, 0, why);
-    current.bf_error_rate = value;
+    current.bf_error_rate = value > RATE_MOST ? RATE_MOST : value;
     return true;
 }
 

@@ -398,6 +398,8 @@ def test_configuration():
             reply = c.call("CONFIG", "SET", "bf." + name, bad)
             assert isinstance(reply, Error), (name, bad)
             assert c.do("CONFIG", "GET", "bf." + name)[1].decode() == defaults[name]
+        c.do("CONFIG", "SET", "bf.bf-error-rate", "0.3")
+        assert c.do("CONFIG", "GET", "bf.bf-error-rate")[1] == b"0.25"
         c.do("CONFIG", "SET", "bf.bf-initial-size", "777")
         c.do("CONFIG", "SET", "bf.cf-bucket-size", "4")
         c.do("BF.ADD", "b", "x")

@@ -183,6 +183,7 @@ def test_aof_no_change():
             c.do("CF.ADDNX", "q", "a")
             c.do("CF.INSERTNX", "q", "ITEMS", "a")
             c.do("CF.DEL", "q", "no such")
+            c.do("CF.COMPACT", "q")
         assert int(server.info("aof_current_size")) == size
 
 
