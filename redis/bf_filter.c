@@ -353,6 +353,9 @@ static bool merge_alike(struct bf *into, const struct chain *from) {
 static const char *merge_chain(struct bf *into, const struct chain *from) {
     if (merge_alike(into, from)) return NULL;
     if (into->chains == BF_CHAINS_MOST) return "ERR too many filters in one";
+    if (into->limit != 0 && bf_numbers(into).bytes + store_bytes(from->store) > into->limit) {
+        return "ERR the filter is at its memory limit";
+    }
     struct chain guest = *from;
     guest.guest = true;
     guest.store = store_copy(from->store);

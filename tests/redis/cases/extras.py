@@ -165,6 +165,11 @@ def test_memory_limit():
         assert refused > 100
         assert c.do("MEMORY", "USAGE", "b") < 110000
         assert c.do("BF.MEXISTS", "b", *["0-%d" % i for i in range(1000)]) == [1] * 1000
+        # A union is no way round.
+        c.do("BF.RESERVE", "large", "0.01", "100000")
+        c.do("BF.RESERVE", "small", "0.01", "10", "MAXMEMORY", "4000")
+        assert isinstance(c.call("BF.MERGE", "small", "large"), Error)
+        assert c.do("MEMORY", "USAGE", "small") < 4000
         c.do("CF.RESERVE", "c", "1000", "MAXMEMORY", "100000")
         refused = 0
         for n in range(200):
