@@ -1,7 +1,8 @@
 """Changed RESTORE payloads with repaired checksums: only the module stands in the way.
 
 Payloads of every kind are changed field by field (numbers to limits, doubles to nonsense, tables
-cut and grown) and byte by byte; what is accepted is then used in every way.  The server must
+cut and grown, our headers with their own checksum repaired) and byte by byte; what is accepted is
+then used in every way.  The server must
 live, answer in time and keep its memory and its neighbours.
 """
 import glob
@@ -13,6 +14,7 @@ from dump import parse, payload, seal, unseal
 from hostile import Attacked, questions
 from resp import Broken
 from servers import PRELOAD, VECTORS
+from siphash import reseal
 from sizes import some
 
 NUMBERS = [0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 256, 1023, 1024, 32767, 32768, 65535, 65536,
@@ -20,6 +22,7 @@ NUMBERS = [0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 255, 256, 1023, 1024, 32767, 32768
            2**62, 2**63 - 1, 2**63, 2**64 - 1]
 DOUBLES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 1e-300, 5e-324, 1e300, float("inf"), float("-inf"),
            float("nan"), 0.01, 10.0, 64.0]
+HEADERS = (b"tmisBF1\1", b"tmisCF1\1")
 
 
 def _seeds(c):
@@ -41,6 +44,7 @@ def _seeds(c):
         data = c.do("DUMP", key)
         if data is not None:
             found.append(data)
+            assert parse(data)[2][2] == reseal(parse(data)[2][2])
         c.do("DEL", key)
     root = os.path.join(VECTORS, "redisbloom")
     for path in sorted(glob.glob(os.path.join(root, "*.dump")))[::5]:
@@ -51,6 +55,20 @@ def _seeds(c):
     return found
 
 
+def _change_header(header):
+    """One number of it, or two; all of them are in their places."""
+    data = bytearray(header)
+    for _ in range(random.choice([1, 1, 2])):
+        at = 4 * random.randrange((len(data) - 8) // 4)
+        kind = random.choice("QQIdd" if at + 16 <= len(data) else "I")
+        value = struct.unpack_from("<" + kind, data, at)[0]
+        value = _change_field(value) if kind != "I" else random.choice(NUMBERS)
+        if kind != "d":
+            value %= 1 << 8 * struct.calcsize(kind)
+        struct.pack_into("<" + kind, data, at, value)
+    return reseal(bytes(data))
+
+
 def _change_field(field):
     if isinstance(field, int):
         return random.choice(NUMBERS + [field + 1, max(0, field - 1), field * 2, field // 2,
@@ -58,6 +76,8 @@ def _change_field(field):
     if isinstance(field, float):
         bits = struct.unpack("<Q", struct.pack("<d", field))[0] ^ 1 << random.randrange(64)
         return random.choice(DOUBLES + [field * 2, struct.unpack("<d", struct.pack("<Q", bits))[0]])
+    if field[16:24] in HEADERS and random.random() < 0.7:
+        return _change_header(field)
     data = bytearray(field)
     choice = random.randrange(6)
     if choice == 0:
@@ -83,7 +103,7 @@ def _change(data):
         name, encver, fields = parse(data)
         for _ in range(random.choice([1, 1, 1, 2, 3])):
             action = random.random()
-            at = random.randrange(len(fields))
+            at = random.choice([min(2, len(fields) - 1), random.randrange(len(fields))])
             if action < 0.85:
                 fields[at] = _change_field(fields[at])
             elif action < 0.9:
