@@ -259,10 +259,23 @@ static int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return insert(ctx, argv[1], argv + 2, 1, &how);
 }
 
-/* `least`: the capacity that is asked for must be that at least. */
-static const char *insert_options(RedisModuleString **argv, int argc, long long least,
-                                  struct insertion *how) {
+/* What a primary took is taken: its buckets may be smaller than those here. */
+static const char *insert_capacity(RedisModuleCtx *ctx, RedisModuleString *value,
+                                   struct insertion *how) {
+    const long long least = 2 * settings()->cf_bucket_size;
     long long capacity;
+    const enum arg_status status = arg_integer(value, 1, (long long)CF_CAPACITY_MOST, &capacity);
+    if (status == ARG_BAD) return "Bad capacity";
+    if (status != ARG_OK || (capacity < least && !redis_is_following(ctx))) {
+        return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+    }
+    how->want.capacity = (uint64_t)capacity;
+    return NULL;
+}
+
+static const char *insert_options(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
+                                  struct insertion *how) {
+    const char *wrong = NULL;
     for (int i = 2; i < argc && how->items == 0; i++) {
         if (arg_is(argv[i], "ITEMS")) {
             how->items = i + 1;
@@ -270,17 +283,11 @@ static const char *insert_options(RedisModuleString **argv, int argc, long long 
             how->nocreate = true;
         } else if (arg_is(argv[i], "CAPACITY")) {
             if (++i == argc) return ARITY;
-            switch (arg_integer(argv[i], least, (long long)CF_CAPACITY_MOST, &capacity)) {
-                case ARG_BAD:
-                    return "Bad capacity";
-                case ARG_OUT_OF_RANGE:
-                    return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
-                default:
-                    how->want.capacity = (uint64_t)capacity;
-            }
+            wrong = insert_capacity(ctx, argv[i], how);
         } else {
             return UNKNOWN;
         }
+        if (wrong != NULL) return wrong;
     }
     return how->items == 0 || how->items == argc ? ARITY : NULL;
 }
@@ -288,8 +295,7 @@ static const char *insert_options(RedisModuleString **argv, int argc, long long 
 static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx) {
     struct insertion how = {.want = default_want(), .nx = nx, .many = true};
     if (argc < 4) return RedisModule_WrongArity(ctx);
-    const long long least = redis_is_following(ctx) ? 1 : 2 * settings()->cf_bucket_size;
-    const char *wrong = insert_options(argv, argc, least, &how);
+    const char *wrong = insert_options(ctx, argv, argc, &how);
     if (wrong != NULL) return complain(ctx, wrong);
     return insert(ctx, argv[1], argv + how.items, (size_t)(argc - how.items), &how);
 }
