@@ -93,7 +93,9 @@ bool bf_turn(struct bf *f, uint64_t epoch, bool *failed);
 
 /* ---- merging */
 
-/* Adds all that `from` has.  NULL, or what is wrong. */
+/* NULL, or why it cannot be part of a union. */
+const char *bf_unmergeable(const struct bf *f);
+/* Adds all that `from` has; both may be part of one.  NULL, or what is wrong. */
 const char *bf_merge(struct bf *into, const struct bf *from);
 
 /* ---- numbers */
@@ -103,6 +105,8 @@ struct bf_numbers {
     double error; /* bound of the rate: more than asked for after BF.MERGE */
 };
 struct bf_numbers bf_numbers(const struct bf *f);
+/* The items among them that the window has not left behind. */
+uint64_t bf_items(const struct bf *f, uint64_t epoch);
 size_t bf_effort(const struct bf *f);
 bool bf_is_loading(const struct bf *f);
 

@@ -365,6 +365,11 @@ static const char *merge_chain(struct bf *into, const struct chain *from) {
     return "ERR Insufficient memory";
 }
 
+const char *bf_unmergeable(const struct bf *f) {
+    if (f->window != 0) return "ERR a filter with a window is not merged";
+    return bf_is_loading(f) ? "ERR the filter is being loaded" : NULL;
+}
+
 const char *bf_merge(struct bf *into, const struct bf *from) {
     if ((into->legacy == NULL) != (from->legacy == NULL)) {
         return "ERR a filter of RedisBloom can be merged with its like alone";
@@ -374,13 +379,11 @@ const char *bf_merge(struct bf *into, const struct bf *from) {
                    ? NULL
                    : "ERR filters of RedisBloom must be of the same shape, and hold what both have";
     }
-    if (into->window != 0 || from->window != 0) return "ERR a filter with a window is not merged";
-    if (bf_is_loading(into) || bf_is_loading(from)) return "ERR the filter is being loaded";
-    for (uint32_t i = 0; i < from->chains; i++) {
-        const char *wrong = merge_chain(into, &from->chain[i]);
-        if (wrong != NULL) return wrong;
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < from->chains && wrong == NULL; i++) {
+        wrong = merge_chain(into, &from->chain[i]);
     }
-    return NULL;
+    return wrong;
 }
 
 /* ---- numbers */
@@ -407,6 +410,16 @@ struct bf_numbers bf_numbers(const struct bf *f) {
     }
     if (f->window != 0) n.error = f->error;
     return n;
+}
+
+uint64_t bf_items(const struct bf *f, uint64_t epoch) {
+    if (f->legacy != NULL) return f->legacy->size;
+    uint64_t items = 0;
+    for (uint32_t i = 0; i < f->chains; i++) {
+        const struct chain *c = &f->chain[i];
+        if (is_alive(f, c, epoch)) items += c->before + c->last_size;
+    }
+    return items;
 }
 
 size_t bf_effort(const struct bf *f) {

@@ -55,13 +55,18 @@ static void reply_info(RedisModuleCtx *ctx, const struct bf *f, const struct bf_
     }
 }
 
+static uint64_t items_now(const struct bf *f) {
+    return bf_items(f, bf_epoch(f, (uint64_t)RedisModule_Milliseconds()));
+}
+
 /* BF.INFO key [CAPACITY | SIZE | FILTERS | ITEMS | EXPANSION | ERROR] */
 static int bf_info(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 2 || argc > 3) return RedisModule_WrongArity(ctx);
     struct key key;
     const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
-    const struct bf_numbers n = bf_numbers(f);
+    struct bf_numbers n = bf_numbers(f);
+    n.items = items_now(f);
     const bool resp3 = reply_is_resp3(ctx);
     int one = 0;
     while (argc == 3 && one < INFOS && !arg_is(argv[2], infos[one].word)) one++;
@@ -93,7 +98,7 @@ static int bf_card(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (key.state == KEY_WRONG_TYPE) {
         reply_error(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
     } else {
-        const uint64_t items = key.state == KEY_EMPTY ? 0 : bf_numbers(key.value).items;
+        const uint64_t items = key.state == KEY_EMPTY ? 0 : items_now(key.value);
         RedisModule_ReplyWithLongLong(ctx, (long long)items);
     }
     key_close(&key);
@@ -263,16 +268,14 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 /* Merges one source; a destination that is not there becomes a copy of it. */
 static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct bf **into) {
     const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
-    const char *wrong = NULL;
-    if (key.state != KEY_OURS) {
-        wrong = key_error(key.state);
-    } else if (!memory_admits(ctx, bf_numbers(key.value).bytes)) {
+    const char *wrong = key.state == KEY_OURS ? bf_unmergeable(key.value) : key_error(key.state);
+    if (wrong == NULL && !memory_admits(ctx, bf_numbers(key.value).bytes)) {
         wrong = "ERR Insufficient memory";
-    } else if (*into == NULL) {
+    } else if (wrong == NULL && *into != NULL) {
+        wrong = bf_merge(*into, key.value);
+    } else if (wrong == NULL) {
         *into = bf_copy(key.value);
         if (*into == NULL) wrong = "ERR Insufficient memory";
-    } else {
-        wrong = bf_merge(*into, key.value);
     }
     key_close(&key);
     return wrong;

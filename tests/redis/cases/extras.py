@@ -50,6 +50,12 @@ def test_merge_refusals():
                         ["BF.MERGE", "s", "a"], ["BF.MERGE", "new", "a", "none"],
                         ["BF.MERGE", "new", "a", "s"]):
             assert isinstance(c.call(*command), Error), command
+        # One with a window, or that is not complete, is not copied either.
+        c.do("BF.RESERVE", "w", "0.01", "100", "WINDOW", "10")
+        c.do("BF.LOADCHUNK", "part", "1", c.do("BF.SCANDUMP", "a", "0")[1])
+        for command in (["BF.MERGE", "new", "w"], ["BF.MERGE", "w", "a"], ["BF.MERGE", "a", "w"],
+                        ["BF.MERGE", "new", "part"], ["BF.MERGE", "part", "a"]):
+            assert isinstance(c.call(*command), Error), command
         assert c.do("DUMP", "a") == before
         assert c.do("EXISTS", "new") == 0
 
@@ -98,6 +104,7 @@ def test_window():
             assert all(c.do("BF.MEXISTS", "w", *fresh)) if fresh else True
             time.sleep(0.05)
         assert sum(c.do("BF.MEXISTS", "w", *ITEMS[:50])) == 0
+        assert c.do("BF.CARD", "w") <= len(last)
         # An item that comes again stays longer.
         c.do("BF.ADD", "w", "kept")
         for _ in range(8):
