@@ -183,15 +183,24 @@ bool shard_missing(const tamis_sharded *filter, const char *key) {
                         key);
 }
 
+/* What TYPE says of a shard.  One that is gone, or has become something else, would deny every key
+ * that it is asked for. */
+static bool check_type(const tamis_sharded *filter, const char *key, const redisReply *type) {
+    tamis_sharded_kind kind;
+    if (type->type != REDIS_REPLY_STATUS) return shard_failed(filter, key, type);
+    if (strcmp(type->str, "none") == 0) return shard_missing(filter, key);
+    if (type_is_filter(type->str, &kind) && kind == filter->kind) return true;
+    return cluster_fail(filter->cluster, "'%s' is a %s, not what was reserved", key, type->str);
+}
+
 /* All shards are there. */
 static bool check_shards(tamis_sharded *filter) {
     struct requests requests = {0};
     char key[KEY_BYTES];
-    ask_shards(&requests, "EXISTS", filter, false);
+    ask_shards(&requests, "TYPE", filter, false);
     bool good = cluster_run(filter->cluster, &requests);
     for (uint32_t i = 0; good && i < filter->shards; i++) {
-        if (!is_integer(requests.at[i].reply, 1))
-            good = shard_missing(filter, shard_key(filter, i, key));
+        good = check_type(filter, shard_key(filter, i, key), requests.at[i].reply);
     }
     requests_free(&requests);
     return good;
@@ -466,8 +475,7 @@ static bool scatter(const tamis_sharded *f, const char *key, const redisReply *r
     return true;
 }
 
-/* Both calls: sort, ask, scatter.  A question goes with an EXISTS, since a shard that is not
- * there would deny everything. */
+/* Both calls: sort, ask, scatter.  A question goes with a TYPE: see check_type. */
 static bool run_items(tamis_sharded *f, const void *const *keys, const size_t *lengths,
                       size_t count, bool add, bool *answers) {
     struct requests requests = {0};
@@ -480,7 +488,7 @@ static bool run_items(tamis_sharded *f, const void *const *keys, const size_t *l
             const size_t left = sorted.start[s + 1] - i;
             ask_items(&requests, f, name, keys, lengths, sorted.order + i,
                       left < ITEMS_MAX ? left : ITEMS_MAX, add);
-            if (!add) ask_key(&requests, "EXISTS", name, false);
+            if (!add) ask_key(&requests, "TYPE", name, false);
         }
     }
     good = good && cluster_run(f->cluster, &requests);
@@ -491,8 +499,7 @@ static bool run_items(tamis_sharded *f, const void *const *keys, const size_t *l
             const size_t left = sorted.start[s + 1] - i;
             good = scatter(f, name, requests.at[at++].reply, sorted.order + i,
                            left < ITEMS_MAX ? left : ITEMS_MAX, answers);
-            if (good && !add && !is_integer(requests.at[at++].reply, 1))
-                good = shard_missing(f, name);
+            if (good && !add) good = check_type(f, name, requests.at[at++].reply);
         }
     }
     sorted_free(&sorted);

@@ -206,6 +206,13 @@ def test_shard_that_is_gone():
                 done = _redis(cluster, verb, "seen", path, check=(2,))
                 assert b"seen:{5}" in done.stderr and b"is gone" in done.stderr, done.stderr
                 assert done.stdout == b""
+            # BF.MEXISTS of a key that is something else denies all; that is no answer either.
+            for other in (["SET", "seen:{5}", "x"], ["CF.RESERVE", "seen:{5}", "100"]):
+                owner.client().do("DEL", "seen:{5}")
+                owner.client().do(*other)
+                done = _redis(cluster, "query", "seen", path, check=(2,))
+                assert b"not what was reserved" in done.stderr, done.stderr
+                assert done.stdout == b""
             _redis(cluster, "drop", "seen")
             _redis(cluster, "drop", "seen", check=(1,))
             assert all(s.client().do("DBSIZE") == 0 for s in cluster.primaries())
