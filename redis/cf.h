@@ -16,6 +16,7 @@
 #define CF_BUCKET_MOST 255
 #define CF_ITERATIONS_MOST 65535
 #define CF_EXPANSION_MOST 32768
+#define CF_SUBFILTERS_MOST 65536 /* as many as cf-max-expansions allows */
 #define CF_ERROR_DEFAULT 0.01
 #define CF_ERROR_MOST 0.25 /* what is asked above is taken as this */
 

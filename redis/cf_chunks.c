@@ -83,7 +83,7 @@ static bool is_sane(const struct cf *f, uint32_t bucket_size, uint32_t iteration
            bucket_size <= CF_BUCKET_MOST && iterations >= 1 && iterations <= CF_ITERATIONS_MOST &&
            f->expansion <= CF_EXPANSION_MOST &&
            (f->expansion == 0 || is_power_of_two(f->expansion)) && f->subfilters >= 1 &&
-           (f->expansion != 0 || f->subfilters == 1);
+           f->subfilters <= CF_SUBFILTERS_MOST && (f->expansion != 0 || f->subfilters == 1);
 }
 
 static bool read_tally(struct cf *f, struct wire_reader *r, uint32_t shards) {

@@ -1,7 +1,9 @@
 /* tally.c - exact numbers for a few hashes
  *
  * Open addressing with linear probing, in tables of a power of two that are at most 3/4 full.
- * The hashes are keyed, so nobody can make them meet; their lower bits are the place.
+ * The place of a hash is the upper bits of its product with a random odd number that each tally
+ * has for itself and tells nobody: the hashes are keyed, but who sends a chunk or a dump chooses
+ * both key and hashes, and 60,000 that met in one place took eight seconds to load.
  *
  * A table is copied when it grows.  So that this stays short, a tally of more than SPLIT_AT
  * entries is split by the upper bits of the hash into TALLY_SHARDS tables, which grow at
@@ -12,10 +14,11 @@
 #include <string.h>
 
 #include "memory.h"
+#include "redis_module.h"
 #include "wire.h"
 
 #define SPLIT_AT 32768
-#define FIRST_SIZE 16
+#define FIRST_BITS 4
 #define NUMBER_MOST ((int64_t)1 << 62)
 
 struct tally_entry {
@@ -24,20 +27,28 @@ struct tally_entry {
 };
 
 struct tally_shard {
-    uint32_t used, size; /* size: a power of two, or 0 */
+    uint64_t multiplier; /* odd */
+    uint32_t used, size; /* size: 2^bits, or 0 */
+    uint32_t bits;
     struct tally_entry *entry;
 };
 
 /* ---- one table */
 
+static uint32_t home_of(const struct tally_shard *s, uint64_t hash) {
+    return (uint32_t)(hash * s->multiplier >> (64 - s->bits));
+}
+
 static uint32_t shard_find(const struct tally_shard *s, uint64_t hash) {
-    uint32_t i = (uint32_t)hash & (s->size - 1);
+    uint32_t i = home_of(s, hash);
     while (s->entry[i].number != 0 && s->entry[i].hash != hash) i = (i + 1) & (s->size - 1);
     return i;
 }
 
 static bool shard_grow(struct tally_shard *s) {
-    struct tally_shard larger = {.used = s->used, .size = s->size == 0 ? FIRST_SIZE : 2 * s->size};
+    struct tally_shard larger = *s;
+    larger.bits = s->size == 0 ? FIRST_BITS : s->bits + 1;
+    larger.size = (uint32_t)1 << larger.bits;
     larger.entry = memory_zeroed(larger.size * sizeof *larger.entry);
     if (larger.entry == NULL) return false;
     for (uint32_t i = 0; i < s->size; i++) {
@@ -53,7 +64,7 @@ static bool shard_grow(struct tally_shard *s) {
 static void shard_erase(struct tally_shard *s, uint32_t hole) {
     const uint32_t mask = s->size - 1;
     for (uint32_t i = (hole + 1) & mask; s->entry[i].number != 0; i = (i + 1) & mask) {
-        const uint32_t home = (uint32_t)s->entry[i].hash & mask;
+        const uint32_t home = home_of(s, s->entry[i].hash);
         if (((i - home) & mask) < ((i - hole) & mask)) continue;
         s->entry[hole] = s->entry[i];
         hole = i;
@@ -80,8 +91,14 @@ bool tally_open(struct tally *t, uint32_t shards) {
     *t = (struct tally){.shards = shards};
     if (shards == 0) return true;
     t->shard = memory_zeroed(shards * sizeof *t->shard);
-    if (t->shard == NULL) t->shards = 0;
-    return t->shard != NULL;
+    if (t->shard == NULL) {
+        t->shards = 0;
+        return false;
+    }
+    uint64_t multiplier;
+    RedisModule_GetRandomBytes((unsigned char *)&multiplier, sizeof multiplier);
+    for (uint32_t i = 0; i < shards; i++) t->shard[i].multiplier = multiplier | 1;
+    return true;
 }
 
 void tally_close(struct tally *t) {
@@ -180,7 +197,7 @@ void tally_piece(const struct tally *t, uint32_t shard, uint8_t *bytes) {
 static void shard_clear(struct tally *t, struct tally_shard *s) {
     memory_free(s->entry);
     t->entries -= s->used;
-    *s = (struct tally_shard){.used = 0};
+    *s = (struct tally_shard){.multiplier = s->multiplier};
 }
 
 bool tally_load(struct tally *t, uint32_t shard, const uint8_t *bytes, size_t length) {

@@ -13,6 +13,7 @@ from murmur import twins
 from replicate import seen
 from resp import Error
 from servers import Server, Skip, caught_up, follow
+from siphash import reseal
 from sizes import some
 
 BIG = [2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40, 2**61, 2**62, 2**63 - 1]
@@ -119,6 +120,30 @@ def test_loadchunk_header_fuzz():
             for end in range(len(header)):
                 reply = c.call(verb + ".LOADCHUNK", "target", "1", header[:end])
                 assert isinstance(reply, Error), (verb, end)
+
+
+def test_endless_subfilters():
+    """2^60 of them, which all have a slot: CF.COMPACT would count them down one by one."""
+    with Attacked() as (_, c):
+        c.do("CF.RESERVE", "k", "2", "BUCKETSIZE", "1")
+        header = bytearray(parse(c.do("DUMP", "k"))[2][2])
+        struct.pack_into("<QQQQ", header, 48, 1, 2**60, 1, 2**60 - 1)
+        c.call("CF.LOADCHUNK", "target", "1", reseal(bytes(header)))
+        exercise(c, "target", True)
+
+
+def test_colliding_counts():
+    """Counts of hashes that a table would put in one place."""
+    with Attacked() as (_, c):
+        c.do("CF.RESERVE", "k", "100")
+        c.do("CF.INSERT", "k", "ITEMS", *["x"] * 5)
+        header, slot, segment, counts = parse(c.do("DUMP", "k"))[2][2:6]
+        for shift in (0, 32, 44):
+            piece = b"".join(struct.pack("<Qq", i << shift, 1) for i in range(1, 60001))
+            c.do("CF.LOADCHUNK", "target", "1", header)
+            c.do("CF.LOADCHUNK", "target", str(slot + 2), segment)
+            c.do("CF.LOADCHUNK", "target", str(counts + 2), piece)  # within SLOWEST_SECONDS
+            exercise(c, "target", True)
 
 
 # ---- sizes
