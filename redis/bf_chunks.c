@@ -89,7 +89,7 @@ static bool read_chain(struct bf *f, struct wire_reader *r) {
     c.store = store_read(r, false);
     if (c.store == NULL) return false;
     f->chain[f->chains++] = c;
-    return true;
+    return c.store->layer[0].capacity == c.first_capacity;
 }
 
 static bool read_chains(struct bf *f, uint32_t chains, struct wire_reader *r) {

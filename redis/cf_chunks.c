@@ -120,7 +120,10 @@ struct cf *cf_from_header(const uint8_t *bytes, size_t length) {
     f->iterations = (uint16_t)iterations;
     good = good && slots_add_up(f) && read_tally(f, &r, shards);
     if (good) f->store = store_read(&r, true);
-    if (f->store != NULL && r.at == r.end && store_warm(f->store)) return f;
+    if (f->store != NULL && r.at == r.end && f->store->layer[0].capacity == f->capacity &&
+        store_warm(f->store)) {
+        return f;
+    }
     cf_free(f);
     return NULL;
 }

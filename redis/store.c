@@ -47,6 +47,8 @@
 #define LAYERS_MOST 64
 #define LAYER_LEAST 64 /* keys of a later layer */
 #define LAYER_MOST ((uint64_t)1 << 32)
+/* Keys of all layers.  A header tells of a segment in one bit, for which a pointer is allocated. */
+#define STORE_MOST ((uint64_t)1 << 35)
 
 #define FIRST_SHARE 0.74
 #define SMALL_SHARE 0.25
@@ -169,16 +171,17 @@ static uint64_t planned_keys(const struct store *s) {
     return sum;
 }
 
+/* Keys of the layer that comes next, which is not the first. */
+static uint64_t next_capacity(const struct store *s) {
+    const uint64_t capacity = (uint64_t)ceil(GROWTH * (double)planned_keys(s));
+    return capacity < LAYER_LEAST ? LAYER_LEAST : capacity > LAYER_MOST ? LAYER_MOST : capacity;
+}
+
 /* Appends the layer that comes next. */
 static enum store_result store_grow(struct store *s, uint64_t first_capacity) {
     struct layer l;
-    uint64_t capacity = first_capacity;
-    if (s->layers == LAYERS_MOST) return STORE_FULL;
-    if (s->layers != 0) {
-        capacity = (uint64_t)ceil(GROWTH * (double)planned_keys(s));
-        if (capacity < LAYER_LEAST) capacity = LAYER_LEAST;
-        if (capacity > LAYER_MOST) capacity = LAYER_MOST;
-    }
+    const uint64_t capacity = s->layers == 0 ? first_capacity : next_capacity(s);
+    if (s->layers == LAYERS_MOST || capacity > STORE_MOST - planned_keys(s)) return STORE_FULL;
     const uint64_t first = s->layers == 0 ? first_capacity : s->layer[0].capacity;
     const double rate = layer_rate(s->rate, s->grows, first, s->layers);
     if (!layer_shape(&l, capacity, rate, s->layers == 0, s->removes)) return STORE_FULL;
@@ -587,6 +590,8 @@ static bool layer_read(struct store *s, struct wire_reader *r) {
     l.keys = wire_get64(r);
     l.rate = wire_get_double(r);
     if (r->bad || !layer_is_sane(&l, s->removes)) return false;
+    if (s->layers != 0 && l.capacity != next_capacity(s)) return false;
+    if (l.capacity > STORE_MOST - planned_keys(s)) return false;
     const uint8_t *bits = wire_take(r, bitmap_bytes(l.segments));
     l.segment_bytes = segment_size(&l);
     if (bits == NULL || l.segment_bytes == UINT64_MAX || !layer_append(s, &l)) return false;

@@ -132,6 +132,18 @@ def test_endless_subfilters():
         exercise(c, "target", True)
 
 
+def test_header_of_many_segments():
+    """Two megabytes that tell of 16 million segments, of which none is there."""
+    layer = struct.pack("<IIQQd", 1, 2048, 2**32, 0, 0.001) + bytes(256)
+    with Attacked() as (_, c):
+        for first, layers in ((100, 64), (2**30, 64), (2**30, 9)):
+            chain = struct.pack("<7Q", 1, 0, first, 0, first, 0, 0) + bytes(16) + struct.pack(
+                "<dQII", 0.01, 0, 1, layers) + layer * layers
+            header = struct.pack("<QQ8sdQIIQQII", 0, 0, b"tmisBF1\1", 0.01, 100, 2, 0, 0, 0, 128, 0)
+            reply = c.call("BF.LOADCHUNK", "target", "1", reseal(header + chain * 128 + bytes(8)))
+            assert isinstance(reply, Error), (first, layers)
+
+
 def test_colliding_counts():
     """Counts of hashes that a table would put in one place."""
     with Attacked() as (_, c):
