@@ -162,6 +162,19 @@ static tamis_status publish_over(const char *part, const char *path, bool had, b
     return status;
 }
 
+void tamis__file_take_after(int fd, const struct stat *old) {
+    struct stat now;
+    mode_t mode = old->st_mode & 0777;
+    if (fstat(fd, &now) != 0) return;
+    if (now.st_uid != old->st_uid || now.st_gid != old->st_gid) {
+        const bool kept =
+            fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
+        /* What one group was allowed is not allowed to another. */
+        if (!kept) mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
+    }
+    (void)fchmod(fd, mode);
+}
+
 static tamis_status write_part(const char *part, const char *path, bool replace,
                                const struct tamis__span *spans, size_t count) {
     struct stat old;
@@ -173,7 +186,7 @@ static tamis_status write_part(const char *part, const char *path, bool replace,
     if (had && !replace) return TAMIS_E_EXISTS;
     const int fd = open_part(part, 0666);
     if (fd < 0) return TAMIS_E_IO;
-    if (had) (void)fchmod(fd, old.st_mode & 07777); /* a replaced file keeps its permissions */
+    if (had) tamis__file_take_after(fd, &old);
     bool written = true;
     for (size_t i = 0; i < count && written; i++) {
         written = write_all(fd, spans[i].bytes, spans[i].length);

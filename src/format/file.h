@@ -34,6 +34,12 @@ bool tamis__same_file(const char *path, int descriptor);
 char *tamis__path_with(const char *path, const char *suffix, size_t *size);
 void tamis__path_free(char *path, size_t size);
 
+struct stat;
+
+/* Gives the file that is to replace or accompany `old` its owner, group and permissions, as far
+ * as this process may. */
+void tamis__file_take_after(int descriptor, const struct stat *old);
+
 /* Makes the names in the directory of `path` lasting. */
 bool tamis__sync_directory(const char *path);
 

@@ -72,7 +72,7 @@ static int create_journal(const char *name, const char *path) {
     if (unlink(name) != 0 && errno != ENOENT) return -1;
     const int fd = tamis__open(name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0600);
     /* Who may read the file must be able to read its journal. */
-    if (fd >= 0 && stat(path, &st) == 0) (void)fchmod(fd, st.st_mode & 0777);
+    if (fd >= 0 && stat(path, &st) == 0) tamis__file_take_after(fd, &st);
     return fd;
 }
 
