@@ -81,6 +81,10 @@ tamis_kind tamis__plan_kind(const tamis_options *o, char *why) {
         say(why, "counting: the only kind that removes and merges.");
         return TAMIS_COUNTING;
     }
+    if (remove && !reaches(TAMIS_CUCKOO, o)) {
+        say(why, "counting: removes at rates below what the fingerprints of cuckoo can give.");
+        return TAMIS_COUNTING;
+    }
     if (remove) {
         say(why, "cuckoo: removes in a quarter to a third of the space of counting.");
         return TAMIS_CUCKOO;
