@@ -8,6 +8,8 @@ static const struct option_spec merge_options[] = {
     {OPT_OUTPUT, 'o', "output", "FILE", "write the filter to FILE; - is standard output"},
     {OPT_FORCE, 'f', "force", NULL, "replace FILE if it exists"},
     {OPT_AND, '\0', "and", NULL, "the keys that are in all of them, instead of in any"},
+    {OPT_FROM, '\0', "from", "FORMAT", "the filters' format, where their content does not tell"},
+    {OPT_PART, '\0', "part", "NAME", "which filter of files that hold several: see 'tamis info'"},
     {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of keyed filters: 32 hexadecimal digits"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
     OPTIONS_END};
@@ -15,7 +17,7 @@ static const struct option_spec merge_options[] = {
 struct merge_request {
     struct key_options keys;
     struct words files;
-    const char *output;
+    const char *from, *part, *output;
     bool force, both, quiet;
 };
 
@@ -30,6 +32,12 @@ static void merge_parse(struct args *args, struct merge_request *r) {
                 break;
             case OPT_FORCE:
                 r->force = true;
+                break;
+            case OPT_FROM:
+                r->from = format_of("--from", args->value);
+                break;
+            case OPT_PART:
+                r->part = args->value;
                 break;
             case OPT_AND:
                 r->both = true;
@@ -48,8 +56,8 @@ static void merge_parse(struct args *args, struct merge_request *r) {
 }
 
 static tamis_filter *merge_open(const struct merge_request *r, size_t i, enum open_mode mode) {
-    const struct source source = {r->files.at[i], NULL, key_options_secret(&r->keys),
-                                  r->keys.key_file, NULL};
+    const struct source source = {r->files.at[i], r->from, key_options_secret(&r->keys),
+                                  r->keys.key_file, r->part};
     return filter_open(&source, mode);
 }
 
@@ -93,8 +101,8 @@ static int merge_main(struct args *args) {
         }
         tamis_free(from);
     }
-    filter_save(into, r.output, r.force);
     facts = filter_facts(into);
+    filter_save(into, r.output, r.force);
     if (!r.quiet) filter_summary(r.output, &facts, facts.adds);
     tamis_free(into);
     words_free(&r.files);

@@ -17,6 +17,12 @@ for command in plan build add remove query uniq info verify measure merge conver
     grep -v -- '^--' offered | grep -vx -- -h | sort -u >short
     same "bash: letters of $command" letters short
 
+    if command -v fish >/dev/null; then
+        fish -c "source '$root/completions/tamis.fish'; complete -C 'tamis $command --'" |
+            cut -f 1 | grep -vx -- --help | sort -u >long
+        same "fish: long options of $command" told long
+    fi
+
     page=$root/doc/man/tamis-${command%% *}.1
     while read -r option; do
         truth "man page of $command has $option" grep -Eq "Fl -${option#--}( |$)" "$page" "$root/doc/man/tamis.1"

@@ -35,7 +35,7 @@ check 'merge' -- "$TAMIS" merge -o both.guava small.guava more.guava
 same 'a union with its superset' both.guava more.guava
 
 # files that hold several filters
-check 'a table is listed' out='*' -- bash -c '"$TAMIS" info "$1" | grep -q "leveldb-table, 1 filter"' - "$vectors/leveldb/db-small.ldb"
+check 'a table is listed' out='*' -- bash -c '"$TAMIS" info "$1" | grep -q "leveldb-table, 1 filter$"' - "$vectors/leveldb/db-small.ldb"
 check 'a table is asked' out='100\n' -- "$TAMIS" query -c "$vectors/leveldb/db-small.ldb" "$keys/small.txt"
 check 'a part of it' -- "$TAMIS" convert --to leveldb --part 0 -o part.leveldb "$vectors/leveldb/db-small.ldb"
 check 'has the keys' out='100\n' -- "$TAMIS" query -c --from leveldb part.leveldb "$keys/small.txt"
@@ -46,3 +46,11 @@ check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b 
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 check 'there now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b multi.parquet
 check 'tables have checksums' rc=2 err='cannot be changed' in='x\n' -- "$TAMIS" add --part 0 "$vectors/leveldb/db-small.ldb"
+
+# named where the content does not tell, in every command
+check 'merge --from' -- "$TAMIS" merge -q --from leveldb -o both.leveldb small.leveldb small.leveldb
+same 'merge --from: a union with itself' both.leveldb small.leveldb
+check 'merge without it' rc=2 err='say which with --from' -- "$TAMIS" merge -q -f -o both.leveldb small.leveldb small.leveldb
+check 'merge --part' -- "$TAMIS" merge -q --part 0/b -o both.parquet multi.parquet "$vectors/parquet/duckdb-multi.parquet"
+"$TAMIS" build -q --to libbloom -n 1000 -o small.libbloom "$keys/small.txt"
+check 'a filter that does not count' err='^kept2.tamis: bloom, about [0-9]+ keys, ' -- "$TAMIS" convert --to tamis -o kept2.tamis small.libbloom
