@@ -68,7 +68,7 @@ static void plan_parse(struct args *args, struct plan *plan) {
                 plan->want.rate = rate_of("-p", args->value);
                 break;
             case OPT_BUDGET:
-                plan->want.bytes = number_of("-M", args->value);
+                plan->want.bytes = number_within("-M", args->value, 1, UINT64_MAX);
                 break;
             case OPT_NEED:
                 plan->want.needs |= need_of(args->value);
@@ -88,6 +88,9 @@ static void plan_parse(struct args *args, struct plan *plan) {
         die("-p and -M contradict each other: give the rate or the size, not both");
     }
     if (plan->want.rate == 0 && plan->want.bytes == 0) plan->want.rate = 0.01;
+    if (plan->svg != NULL && plan->want.capacity == 0) {
+        die("--svg: there is nothing to draw for 0 keys");
+    }
 }
 
 /* ---- the arithmetic */
@@ -143,17 +146,37 @@ static void build_command(const struct plan *plan, char *text, size_t size) {
              tamis_kind_name(plan->advice.choice), rate_option(plan).at, capacity);
 }
 
+/* Why the choice, or why there is none. */
+static void plan_why(const struct plan *plan, char *text, size_t size) {
+    const uint64_t n = plan->want.capacity;
+    tamis_sizing sizing;
+    if (plan->advised != TAMIS_OK || plan->choice != NULL) {
+        snprintf(text, size, "%s", plan->advice.why);
+    } else if (plan->want.bytes != 0) {
+        snprintf(text, size, "no %s filter of %s %s fits in %s",
+                 tamis_kind_name(plan->advice.choice), text_count(n).at, n == 1 ? "key" : "keys",
+                 text_bytes(plan->want.bytes).at);
+    } else if (size_of(plan, plan->advice.choice, 0, &sizing) == TAMIS_E_TOO_FINE) {
+        snprintf(text, size, "no kind that can do what is needed reaches a rate of %s",
+                 text_rate(plan->want.rate).at);
+    } else {
+        snprintf(text, size, "a filter of %s keys would be larger than this machine can address",
+                 text_count(n).at);
+    }
+}
+
 /* ---- JSON */
 
 static void plan_json(const struct plan *plan) {
     struct json json = {stdout, 0, false};
-    char command[200];
+    char command[200], why[300];
     json_open(&json, NULL, '{');
     json_whole(&json, "n", plan->want.capacity);
     json_real(&json, "fpr", plan_rate(plan));
     if (plan->want.bytes != 0) json_whole(&json, "size", plan->want.bytes);
     json_string(&json, "choice", plan->choice != NULL ? tamis_kind_name(plan->advice.choice) : "");
-    json_string(&json, "why", plan->advice.why);
+    plan_why(plan, why, sizeof why);
+    json_string(&json, "why", why);
     if (plan->choice != NULL) {
         build_command(plan, command, sizeof command);
         json_string(&json, "command", command);
@@ -203,8 +226,10 @@ static void print_family(const struct plan *plan, size_t i) {
     const tamis_sizing *s = &plan->sizing[i];
     const bool chosen = s == plan->choice;
     if (plan->status[i] != TAMIS_OK) {
+        const bool small = plan->status[i] == TAMIS_E_TOO_BIG && plan->want.bytes != 0;
         printf("  %-9s%s%s%s\n", tamis_kind_name(s->kind), term_style(stdout, STYLE_DIM),
-               tamis_status_text(plan->status[i]), term_style(stdout, STYLE_PLAIN));
+               small ? "does not fit" : tamis_status_text(plan->status[i]),
+               term_style(stdout, STYLE_PLAIN));
         return;
     }
     /* A static kind holds its n keys, neither fewer nor more. */
@@ -222,14 +247,15 @@ static void print_family(const struct plan *plan, size_t i) {
 
 static void print_textbook(const struct plan *plan) {
     const uint64_t n = plan->want.capacity;
-    uint64_t bits = 8 * plan->want.bytes;
+    const char *keys = n == 1 ? "key" : "keys";
+    uint64_t bits = plan->want.bytes <= UINT64_MAX / 8 ? 8 * plan->want.bytes : 0; /* 0: no line */
     if (plan->want.rate > 0) bits = tamis_classic_bits(n, plan->want.rate);
     const uint32_t hashes = tamis_classic_hashes(bits, n);
     if (plan->want.rate > 0) {
-        printf("%s keys at a rate of %s (%s)\n", text_count(n).at, text_rate(plan->want.rate).at,
-               text_odds(plan->want.rate).at);
+        printf("%s %s at a rate of %s (%s)\n", text_count(n).at, keys,
+               text_rate(plan->want.rate).at, text_odds(plan->want.rate).at);
     } else {
-        printf("%s keys in %s\n", text_count(n).at, text_bytes(plan->want.bytes).at);
+        printf("%s %s in %s\n", text_count(n).at, keys, text_bytes(plan->want.bytes).at);
     }
     if (n == 0 || bits == 0) return;
     printf("textbook: m = %s bits (%s), k = %u, p = %s", text_count(bits).at,
@@ -355,8 +381,11 @@ static int plan_main(struct args *args) {
     }
     plan_draw(&plan);
     stdout_close();
-    if (plan.advised != TAMIS_OK) die("%s", plan.advice.why);
-    if (plan.choice == NULL) die("no %s filter fits", tamis_kind_name(plan.advice.choice));
+    if (plan.choice == NULL) {
+        char why[300];
+        plan_why(&plan, why, sizeof why);
+        die("%s", why);
+    }
     return EXIT_DONE;
 }
 

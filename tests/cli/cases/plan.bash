@@ -40,6 +40,16 @@ truth 'a size' bash -c '"$TAMIS" plan -n 1M -M 2Mi --need static --json | awk -F
 truth 'the command that it prints keeps to the size' bash -c '
     eval "$("$TAMIS" plan -n 10000 -M 16Ki --need static | sed -n "s/^build it *tamis/\"\$TAMIS\"/p" | sed "s/FILE.tamis KEYS.txt/sized.tamis -q/")" < <(seq 10000)
     [ "$(stat -c %s sized.tamis)" -le 16384 ]'
+choice 'delete at a low rate' counting -n 1M -p 1e-12 --need delete
+check 'a size of nothing' rc=2 err='-M must be from 1' -- "$TAMIS" plan -n 1M -M 0
+check 'a size that is too small' rc=2 out='*' err='no block filter of 1,000 keys fits in 16 bytes' -- "$TAMIS" plan -n 1000 -M 16
+truth 'a size that is too small: no other reason' bash -c '! "$TAMIS" plan -n 1000 -M 16 2>/dev/null | grep address'
+check 'a rate that no static kind has' rc=2 out='*' err='no kind that can do what is needed reaches a rate of 1e-12' -- "$TAMIS" plan -n 1000 -p 1e-12 --need static
+truth 'json: the same reason' bash -c '"$TAMIS" plan --json -n 1000 -p 1e-30 2>/dev/null | grep -q "\"why\": \"no kind that can"'
+check 'more than can be addressed' rc=2 out='*' err='larger than this machine' -- "$TAMIS" plan -n 1e19
+check 'more than can be counted in bits' out='*' -- "$TAMIS" plan -n 10 -M 4611686018427387904
+check 'nothing to draw' rc=2 err='nothing to draw for 0 keys' -- "$TAMIS" plan -n 0 --svg none.svg
+truth 'one key' bash -c '"$TAMIS" plan -n 1 | grep -q "^1 key at"'
 check 'a size for nothing' rc=2 out='*' err='*' -- "$TAMIS" plan -n 1G -M 1Ki --need static
 
 # numbers
@@ -55,7 +65,7 @@ done
 rate() { # TEXT VALUE
     verdict "rate $1" "$(got=$("$TAMIS" plan --json -n 1000 -p "$1" 2>&1 | field fpr 2>&1) && [ "$got" = "$2" ] || echo "$got")"
 }
-rate 0.01 0.01; rate 1% 0.01; rate 1e-6 1e-06; rate 1/1000 0.001; rate 0.1% 0.001; rate .5 0.5; rate 12.5% 0.125
+rate 0.01 0.01; rate 1% 0.01; rate 1e-6 1e-6; rate 1/1000 0.001; rate 0.1% 0.001; rate .5 0.5; rate 12.5% 0.125
 rate 1/8 0.125; rate 1e-1% 0.001
 for bad in '' 0 1 1.0 100% 2 -0.1 nan x 0% 1/0 1/1 5/2 '1 %' 1%% 0x1p-3; do
     check "no rate: '$bad'" rc=2 err="is not a rate above 0 and below 1" -- "$TAMIS" plan -n 1000 -p "$bad"
