@@ -1,4 +1,5 @@
 /* batch.c - records of a block, their keys and hashes, some hundreds at a time */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
@@ -135,9 +136,13 @@ static unsigned nibble(uint8_t c) {
     return letter < 6 ? letter + 10 : 16;
 }
 
+/* What is wrong with digits that are not pairs of hexadecimal ones. */
 static bool bad_digit(struct piece piece, struct record_error *error) {
     size_t i = 0;
     while (i < piece.length && nibble(piece.at[i]) < 16) i++;
+    if (i == piece.length) {
+        return FAIL(error, "an odd number of hexadecimal digits (%zu)", piece.length);
+    }
     if (piece.at[i] > ' ' && piece.at[i] < 127) {
         return FAIL(error, "'%c' at byte %zu is no hexadecimal digit", piece.at[i], i + 1);
     }
@@ -146,9 +151,7 @@ static bool bad_digit(struct piece piece, struct record_error *error) {
 }
 
 static bool decode_hex(struct piece *piece, uint8_t *to, struct record_error *error) {
-    if (piece->length % 2 != 0) {
-        return FAIL(error, "an odd number of hexadecimal digits (%zu)", piece->length);
-    }
+    if (piece->length % 2 != 0) return bad_digit(*piece, error);
     for (size_t i = 0; i < piece->length / 2; i++) {
         const unsigned high = nibble(piece->at[2 * i]), low = nibble(piece->at[2 * i + 1]);
         if ((high | low) >= 16) return bad_digit(*piece, error);
@@ -214,6 +217,12 @@ static bool parse_integer(struct piece piece, bool *negative, uint64_t *size) {
     return true;
 }
 
+static bool no_such_type(struct piece piece, uint32_t type, struct record_error *error) {
+    char text[72];
+    record_text(piece.at, piece.length, text, sizeof text);
+    return FAIL(error, "'%s' is no %s", text, key_type_name(type));
+}
+
 static bool encode_integer(struct piece *piece, uint32_t type, uint8_t *to,
                            struct record_error *error) {
     bool negative;
@@ -223,12 +232,19 @@ static bool encode_integer(struct piece *piece, uint32_t type, uint8_t *to,
                                                   : UINT64_MAX;
     const uint64_t low = type == TAMIS_KEY_U64 ? 0 : high + 1;
     if (!parse_integer(*piece, &negative, &size) || size > (negative ? low : high)) {
-        return FAIL(error, "'%.*s' is no %s", (int)(piece->length < 60 ? piece->length : 60),
-                    (const char *)piece->at, key_type_name(type));
+        return no_such_type(*piece, type, error);
     }
     piece->length = store_little(to, negative ? 0 - size : size, type == TAMIS_KEY_I32 ? 4 : 8);
     piece->at = to;
     return true;
+}
+
+/* Of what strtod takes: not 0x1p3, nan(7) or blanks in front. */
+static bool is_decimal(struct piece piece) {
+    for (size_t i = 0; i < piece.length; i++) {
+        if (strchr("xX(", piece.at[i]) != NULL) return false;
+    }
+    return piece.length > 0 && piece.at[0] > ' ';
 }
 
 static bool encode_float(struct piece *piece, uint32_t type, uint8_t *to,
@@ -247,12 +263,12 @@ static bool encode_float(struct piece *piece, uint32_t type, uint8_t *to,
             value = strtod(text, &end);
         }
     }
-    const bool decimal = memchr(piece->at, 'x', piece->length) == NULL &&
-                         memchr(piece->at, 'X', piece->length) == NULL &&
-                         (piece->length == 0 || piece->at[0] > ' ');
-    if (end == text || end != text + piece->length || !decimal) {
-        return FAIL(error, "'%.*s' is no %s", (int)(piece->length < 60 ? piece->length : 60),
-                    (const char *)piece->at, key_type_name(type));
+    if (end == text || end != text + piece->length || !is_decimal(*piece)) {
+        return no_such_type(*piece, type, error);
+    }
+    /* As integers do not wrap, what is too large is not taken for infinity. */
+    if (isinf(type == TAMIS_KEY_F32 ? single : value) && strpbrk(text, "iI") == NULL) {
+        return no_such_type(*piece, type, error);
     }
     if (type == TAMIS_KEY_F32) {
         uint32_t half;

@@ -85,8 +85,8 @@ static void add_summary(const struct request *r, const struct add *a, const tami
     const char *keys = a->added == 1 ? "key" : "keys";
     if (facts->rate_now > 0 || facts->adds == 0) {
         say("%s: added %s %s, %s of them new; now %s keys, %s, expected rate %s", r->file, added.at,
-            keys, fresh.at, text_estimate(facts->distinct, facts->distinct_error).at,
-            text_bytes(facts->encoded_bytes).at, text_rate(facts->rate_now).at);
+            keys, fresh.at, filter_distinct(facts).at, text_bytes(facts->encoded_bytes).at,
+            text_rate(facts->rate_now).at);
     } else {
         say("%s: added %s %s, %s of them new, in place: %s written of %s", r->file, added.at, keys,
             fresh.at, text_bytes(written).at, text_bytes(facts->encoded_bytes).at);

@@ -297,8 +297,8 @@ static int bench_main(struct args *args) {
     bench_keys(&b);
     shuffle(b.members, (size_t)b.n);
     if (!b.json) {
-        printf("%s keys at a rate of %s; nanoseconds per key, best of %d\n\n", text_count(b.n).at,
-               text_rate(b.rate).at, ROUNDS);
+        printf("%s %s at a rate of %s; nanoseconds per key, best of %d\n\n", text_count(b.n).at,
+               b.n == 1 ? "key" : "keys", text_rate(b.rate).at, ROUNDS);
         print_heads();
     }
     for (size_t i = 0; i < b.count; i++) {

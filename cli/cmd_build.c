@@ -78,13 +78,23 @@ static void build_parse(struct args *args, struct build_request *r) {
     target_check(r->output, r->force, &r->inputs);
 }
 
+/* All keys are known, so a static kind; but those do not reach every rate. */
+static void choose_kind(tamis_options *want) {
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    want->needs = TAMIS_NEED_STATIC;
+    if (want->format == NULL && tamis_size(want, &sizing) == TAMIS_E_TOO_FINE) {
+        want->kind = TAMIS_BLOOM;
+        want->needs = 0;
+    }
+}
+
 /* What the library is to be told besides. */
 static void build_options_complete(struct build_request *r) {
     tamis_options *want = &r->want;
     if (want->format != NULL && want->kind != TAMIS_AUTO) {
         die("-k and --to contradict each other: a format has its own kind of filter");
     }
-    if (want->kind == TAMIS_AUTO) want->needs = TAMIS_NEED_STATIC;
+    if (want->kind == TAMIS_AUTO) choose_kind(want);
     want->threads = run_options_threads(&r->run);
     want->secret = key_options_secret(&r->keys);
     want->form = r->keys.form;
@@ -166,7 +176,7 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
                 kind, text_count(r->want.capacity).at);
         case TAMIS_E_TOO_FINE:
             die("-p %s is lower than -k %s can reach; see 'tamis plan'",
-                text_exact(r->want.rate).at, kind != NULL ? kind : "auto");
+                text_exact(r->want.rate).at, kind);
         case TAMIS_E_IO:
             die("cannot spill keys to disk; set TMPDIR to a directory with room");
         default:
@@ -223,10 +233,10 @@ static int build_main(struct args *args) {
     build_parse(args, &r);
     build_options_complete(&r);
     tamis_filter *filter = build_run(&r, &keys);
+    const tamis_facts facts = filter_facts(filter);
     progress_phase("writing");
     filter_save(filter, r.output, r.force);
     progress_end();
-    const tamis_facts facts = filter_facts(filter);
     if (!r.run.quiet) filter_summary(r.output, &facts, keys);
     tamis_free(filter);
     words_free(&r.inputs);

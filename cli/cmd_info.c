@@ -124,7 +124,7 @@ static void info_text(const char *path, const tamis_facts *f) {
     row("kind", "%s%s%s", tamis_kind_name(f->kind), strcmp(f->format, "tamis") == 0 ? "" : ", ",
         strcmp(f->format, "tamis") == 0 ? "" : f->format);
     print_abilities(tamis_kind_caps(f->kind));
-    const struct text distinct = text_estimate(f->distinct, f->distinct_error);
+    const struct text distinct = filter_distinct(f);
     if (f->adds != 0 && (double)f->adds != f->distinct) {
         row("keys", "%s distinct, %s added", distinct.at, text_count(f->adds).at);
     } else {
@@ -173,7 +173,8 @@ static void parts_text(const char *path, const tamis_container *container) {
     for (size_t i = 0; i < tamis_container_count(container); i++) {
         if (tamis_container_part(container, i, &part) == TAMIS_OK) filters += part.bytes != 0;
     }
-    row("format", "%s, %zu filters", tamis_container_format(container), filters);
+    row("format", "%s, %zu filter%s", tamis_container_format(container), filters,
+        filters == 1 ? "" : "s");
     for (size_t i = 0; i < tamis_container_count(container); i++) {
         if (tamis_container_part(container, i, &part) != TAMIS_OK || part.bytes == 0) continue;
         row("part", "%-24s %s at byte %llu", part.name, text_bytes(part.bytes).at,

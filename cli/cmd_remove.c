@@ -67,8 +67,7 @@ static void remove_summary(const struct request *request, const struct removal *
     const char *keys = r->removed == 1 ? "key" : "keys";
     if (facts->rate_now > 0 || facts->adds == 0) {
         say("%s: removed %s %s; now %s keys, expected rate %s", request->file, removed.at, keys,
-            text_estimate(facts->distinct, facts->distinct_error).at,
-            text_rate(facts->rate_now).at);
+            filter_distinct(facts).at, text_rate(facts->rate_now).at);
     } else {
         say("%s: removed %s %s, in place: %s written of %s", request->file, removed.at, keys,
             text_bytes(written).at, text_bytes(facts->encoded_bytes).at);

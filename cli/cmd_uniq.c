@@ -224,9 +224,9 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
 
 static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
     const double wrong = (double)u->fresh * facts->rate_target;
-    say("uniq: %s records, %s new, %s seen before; expect %s%.2g wrongly dropped (rate %s); %s",
+    say("uniq: %s records, %s new, %s seen before; expect %s%s wrongly dropped (rate %s); %s",
         text_count(u->records).at, text_count(u->fresh).at, text_count(u->records - u->fresh).at,
-        wrong > 0 ? "at most " : "", wrong, text_rate(facts->rate_target).at,
+        wrong > 0 ? "at most " : "", text_few(wrong).at, text_rate(facts->rate_target).at,
         text_bytes(facts->table_bytes).at);
 }
 
@@ -272,14 +272,14 @@ static int uniq_main(struct args *args) {
 
     /* What the reader of our output has not taken must be shown again by the next run. */
     const char *save = u.output.error == 0 ? r.common.file : NULL;
-    progress_phase("writing");
+    const tamis_facts facts = filter_facts(u.seen);
+    if (save != NULL) progress_phase("writing");
     if (save != NULL && u.reopened) {
         request_save(&r.common, u.seen);
     } else if (save != NULL) {
         filter_save(u.seen, save, true);
     }
     progress_end();
-    const tamis_facts facts = filter_facts(u.seen);
     if (!r.common.run.quiet && u.output.error == 0) uniq_summary(&u, &facts);
     tamis_free(u.seen);
     tamis_free(u.first);

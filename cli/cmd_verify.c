@@ -48,22 +48,12 @@ static void verify_work(const void *context, struct block *block, struct batch *
     }
 }
 
-/* The record as it can be shown: the first bytes, those that are not printable as \xHH. */
-static void show_record(const uint8_t *bytes, size_t length, char *text, size_t size) {
-    size_t used = 0;
-    for (size_t i = 0; i < length && used + 8 < size; i++) {
-        const bool plain = bytes[i] >= ' ' && bytes[i] < 127;
-        used += (size_t)snprintf(text + used, size - used, plain ? "%c" : "\\x%02x", bytes[i]);
-    }
-    snprintf(text + used, size - used, "%s", used + 8 >= size ? "..." : "");
-}
-
 static bool verify_emit(void *context, struct block *block, uint64_t before) {
     struct verification *v = (struct verification *)context;
     if (v->missing == 0 && block->span_count > 0) {
         const struct span *span = &block->spans[0];
         char record[120];
-        show_record(block->data + span->start, span->length, record, sizeof record);
+        record_text(block->data + span->start, span->length, record, sizeof record);
         snprintf(v->first, sizeof v->first, "'%s' ('%.120s', %s %llu)", record,
                  input_name(v->reader, block->input), v->delimiter == '\n' ? "line" : "record",
                  (unsigned long long)(before + span->record + 1));

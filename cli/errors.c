@@ -10,11 +10,25 @@ static const char *command_name;
 
 void errors_name(const char *command) { command_name = command; }
 
+/* Names and records come from outside: what would move the cursor, or break the line, is shown as
+ * \xHH. */
+static void format_line(char *line, size_t size, const char *format, va_list arguments) {
+    char raw[3000];
+    size_t used = 0;
+    vsnprintf(raw, sizeof raw, format, arguments);
+    for (const char *at = raw; *at != '\0' && used + 5 < size; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        const bool control = byte < ' ' || byte == 127;
+        used += (size_t)snprintf(line + used, size - used, control ? "\\x%02x" : "%c", byte);
+    }
+    line[used] = '\0';
+}
+
 /* One buffered write per line, so that lines of several processes do not mix. */
 static void sentence(const char *format, va_list arguments) {
     char line[4096];
     progress_clear();
-    vsnprintf(line, sizeof line, format, arguments);
+    format_line(line, sizeof line, format, arguments);
     if (command_name != NULL) {
         fprintf(stderr, "tamis: %s: %s\n", command_name, line);
     } else {
@@ -41,7 +55,7 @@ void say(const char *format, ...) {
     va_list arguments;
     char line[4096];
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    format_line(line, sizeof line, format, arguments);
     va_end(arguments);
     progress_clear();
     fprintf(stderr, "%s\n", line);

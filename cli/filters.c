@@ -176,7 +176,10 @@ static void directory_check(const char *path) {
     } else {
         slash[slash == copy ? 1 : 0] = '\0';
     }
-    if (access(copy, W_OK | X_OK) != 0) {
+    struct stat status;
+    const bool other = stat(copy, &status) == 0 && !S_ISDIR(status.st_mode);
+    if (other || access(copy, W_OK | X_OK) != 0) {
+        if (other) errno = ENOTDIR;
         die("cannot write '%s': %s: '%s'", path, strerror(errno), copy);
     }
     free(copy);
@@ -193,10 +196,10 @@ void target_check(const char *path, bool force, const struct words *inputs) {
     const bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) die("cannot write '%s': it is a directory", path);
     if (inputs != NULL && input_same_file(inputs, path) != NULL) {
-        die("-o '%s' is also an input: give another name", path);
+        die("'%s' is also an input: give another name", path);
     }
     if (exists && !S_ISREG(status.st_mode)) {
-        die("cannot replace '%s': it is not a regular file (for a pipe give -o -)", path);
+        die("cannot replace '%s': it is not a regular file", path);
     }
     if (exists && !force) die("'%s' exists already: give -f to replace it", path);
     directory_check(path);
@@ -306,25 +309,36 @@ tamis_container *container_open(const struct source *source) {
 
 /* ---- talking about them */
 
+struct text filter_distinct(const tamis_facts *facts) {
+    const struct text estimate = text_estimate(facts->distinct, facts->distinct_error);
+    if (facts->rate_now < 1 || strncmp(estimate.at, "about ", 6) != 0) return estimate;
+    struct text least;
+    snprintf(least.at, sizeof least.at, "at least %.38s", estimate.at + 6);
+    return least;
+}
+
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
+    const struct text estimate = filter_distinct(facts);
+    struct text count = text_count(keys);
     char distinct[80] = "";
-    if (facts->distinct > 0 || keys == 0) {
-        snprintf(distinct, sizeof distinct, " (%s distinct)",
-                 text_estimate(facts->distinct, facts->distinct_error).at);
+    /* Other systems count not at all, or only what looked new. */
+    if (facts->distinct > (double)keys + 3 * facts->distinct_error) {
+        count = estimate;
+    } else if (facts->distinct > 0 || keys == 0) {
+        snprintf(distinct, sizeof distinct, " (%s distinct)", estimate.at);
     }
     say("%s: %s, %s %s%s, %s, %s bits/key, expected rate %s", name, tamis_kind_name(facts->kind),
-        text_count(keys).at, keys == 1 ? "key" : "keys", distinct,
-        text_bytes(facts->encoded_bytes).at, text_bits(facts->bits_per_key).at,
-        text_rate(facts->rate_now).at);
+        count.at, keys == 1 ? "key" : "keys", distinct, text_bytes(facts->encoded_bytes).at,
+        text_bits(facts->bits_per_key).at, text_rate(facts->rate_now).at);
 }
 
 int filter_capacity(const char *path, const tamis_facts *facts) {
     if (!facts->over_capacity) return EXIT_DONE;
-    const struct text holds = text_estimate(facts->distinct, facts->distinct_error);
-    warn("'%s' is over its capacity of %s keys: it holds %s, and its rate is now %s instead of %s",
+    warn("'%s' is over its capacity of %s %s: it holds %s, and its rate is now %s instead of %s",
          strcmp(path, "-") == 0 ? "standard output" : path, text_count(facts->capacity).at,
-         holds.at, text_rate(facts->rate_now).at, text_rate(facts->rate_target).at);
+         facts->capacity == 1 ? "key" : "keys", filter_distinct(facts).at,
+         text_rate(facts->rate_now).at, text_rate(facts->rate_target).at);
     return EXIT_OVER;
 }
 

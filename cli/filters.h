@@ -3,6 +3,7 @@
 #define TAMIS_CLI_FILTERS_H
 
 #include "keys.h"
+#include "numbers.h"
 #include "progress.h"
 
 /* Which filter to open: its file and what is needed to read it. */
@@ -50,6 +51,10 @@ uint64_t filter_save_back(const struct source *source, tamis_filter *filter);
 /* Opens a file that holds several filters; NULL if it is not such a file.  Dies if it is one
  * that cannot be read. */
 tamis_container *container_open(const struct source *source);
+
+/* How many distinct keys it holds: "1,000", "about 1,000", or "at least 1,000" if it is so full
+ * that nobody can tell. */
+struct text filter_distinct(const tamis_facts *facts);
 
 /* One line on stderr: kind, keys, distinct keys, bytes, bits per key, expected rate. */
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys);

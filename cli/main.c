@@ -28,8 +28,10 @@ static _Noreturn void unknown_command(const char *name) {
     struct suggestion best = {NULL, 0};
     char hint[80];
     for (size_t i = 0; commands[i] != NULL; i++) suggest(&best, name, commands[i]->name);
+    suggest(&best, name, "--help");
+    suggest(&best, name, "--version");
     suggest_text(&best, "", hint, sizeof hint);
-    die("unknown command '%s'%s", name, hint);
+    die("unknown %s '%s'%s", name[0] == '-' ? "option" : "command", name, hint);
 }
 
 /* help, --help, -h, --version: what is no subcommand.  False if `word` is none of them. */

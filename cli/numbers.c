@@ -232,11 +232,25 @@ struct text text_time(double seconds) {
     return text;
 }
 
+/* 1e-6, as people write it. */
+static void short_exponent(char *text) {
+    char *exponent = strstr(text, "e-0");
+    if (exponent != NULL) memmove(exponent + 2, exponent + 3, strlen(exponent + 3) + 1);
+}
+
 struct text text_exact(double number) {
     struct text text;
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text.at, sizeof text.at, "%.*g", digits, number);
         if (strtod(text.at, NULL) == number) break;
     }
+    short_exponent(text.at);
+    return text;
+}
+
+struct text text_few(double number) {
+    struct text text;
+    snprintf(text.at, sizeof text.at, "%.2g", number);
+    short_exponent(text.at);
     return text;
 }

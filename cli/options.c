@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "suggest.h"
 
 const struct option_spec options_keys[] = {
@@ -94,14 +95,17 @@ static const char *take_value(struct args *args, const char *attached) {
     return args->words[args->at++];
 }
 
+static _Noreturn void help_and_exit(const struct command *command) {
+    help_print(command, stdout);
+    stdout_close();
+    exit(EXIT_DONE);
+}
+
 static int take_long(struct args *args, const char *name) {
     const char *equals = strchr(name, '=');
     const size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
     snprintf(args->shown, sizeof args->shown, "--%.*s", (int)(length < 60 ? length : 60), name);
-    if (length == 4 && memcmp(name, "help", 4) == 0) {
-        help_print(args->command, stdout);
-        exit(EXIT_DONE);
-    }
+    if (length == 4 && memcmp(name, "help", 4) == 0) help_and_exit(args->command);
     const struct option_spec *spec = find(args->command, has_name, name, length);
     if (spec == NULL) unknown_long(args, name, length);
     if (spec->value == NULL && equals != NULL) die("option %s takes no value", args->shown);
@@ -113,10 +117,7 @@ static int take_letter(struct args *args) {
     const char *letter = args->cluster;
     snprintf(args->shown, sizeof args->shown, "-%c", *letter);
     args->cluster = letter[1] != '\0' ? letter + 1 : NULL;
-    if (*letter == 'h') {
-        help_print(args->command, stdout);
-        exit(EXIT_DONE);
-    }
+    if (*letter == 'h') help_and_exit(args->command);
     const struct option_spec *spec = find(args->command, has_letter, letter, 1);
     if (spec == NULL) die("unknown option '-%c'", *letter);
     if (spec->value != NULL) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 #define OUTPUT_BYTES ((size_t)128 << 10)
 
@@ -21,9 +22,11 @@ void output_open(struct output *output, int descriptor) {
     output->descriptor = descriptor;
     output->capacity = OUTPUT_BYTES;
     output->buffer = (uint8_t *)need(output->capacity);
+    output->terminal = isatty(descriptor) == 1;
 }
 
 static void write_all(struct output *output, const uint8_t *bytes, size_t length) {
+    if (output->terminal && length != 0) progress_clear(); /* it may be the same one */
     while (length != 0 && output->error == 0) {
         const ssize_t wrote = write(output->descriptor, bytes, length);
         if (wrote < 0) {

@@ -10,6 +10,7 @@ struct output {
     int descriptor;
     uint8_t *buffer;
     size_t used, capacity;
+    bool terminal;
     int error; /* errno of the write that failed; nothing is written after it */
 };
 

@@ -47,6 +47,15 @@ void block_add_span(struct block *block, struct span span) {
     block->spans[block->span_count++] = span;
 }
 
+void record_text(const uint8_t *bytes, size_t length, char *text, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < length && used + 8 < size; i++) {
+        const bool plain = bytes[i] >= ' ' && bytes[i] < 127;
+        used += (size_t)snprintf(text + used, size - used, plain ? "%c" : "\\x%02x", bytes[i]);
+    }
+    snprintf(text + used, size - used, "%s", used + 8 >= size ? "..." : "");
+}
+
 /* ---- inputs */
 
 static bool is_stdin(const char *name) { return strcmp(name, "-") == 0; }
@@ -66,6 +75,7 @@ static bool is_file(const char *name, const struct stat *target) {
 const char *input_same_file(const struct words *inputs, const char *path) {
     struct stat target;
     if (stat(path, &target) != 0) return NULL;
+    if (inputs->count == 0 && is_file("-", &target)) return "-";
     for (size_t i = 0; i < inputs->count; i++) {
         if (is_file(inputs->at[i], &target)) return inputs->at[i];
     }

@@ -92,10 +92,14 @@ void reader_check_output(const struct reader *reader);
 bool reader_next(struct reader *reader, struct block *block);
 void reader_close(struct reader *reader);
 
+/* A record as it can be shown: its first bytes, those that are not printable as \xHH. */
+void record_text(const uint8_t *bytes, size_t length, char *text, size_t size);
+
 /* The name of an input as it is shown: 'keys.txt' or standard input. */
 const char *input_name(const struct reader *reader, size_t input);
 
-/* Does `path` name the same file as one of the inputs?  Then which; else NULL. */
+/* Does `path` name the same file as one of the inputs (none: standard input)?  Then which; else
+ * NULL. */
 const char *input_same_file(const struct words *inputs, const char *path);
 
 #endif

@@ -94,6 +94,21 @@ chmod 640 l.tamis
 build l.tamis -k bloom keys
 truth 'permissions stay' test "$(stat -c %a l.tamis)" = 640
 
+if [ "$(id -u)" -eq 0 ]; then
+    chown 65534:1 l.tamis
+    build l.tamis -k bloom keys
+    truth 'its owner and group stay' test "$(stat -c %u:%g:%a l.tamis)" = 65534:1:640
+    echo x | "$TAMIS" add -q l.tamis
+    truth 'after add too' test "$(stat -c %u:%g:%a l.tamis)" = 65534:1:640
+fi
+cp keys in
+check '-o onto standard input' rc=2 err="'in' is also an input" -- bash -c '"$TAMIS" build -f -o in <in'
+ln in hard
+check '-o onto a link of it' rc=2 err="'hard' is also an input" -- bash -c '"$TAMIS" build -f -o hard <in'
+same 'it is as it was' in keys
+check '-o below a file' rc=2 err="Not a directory: 'in'" -- "$TAMIS" build -o in/x keys
+check 'a name with a newline is one line' rc=2 err="cannot open 'a.x0ab.x1b'" -- "$TAMIS" build -o x.tamis $'a\nb\033'
+
 # memory
 seq 400000 >many
 build m1.tamis many
@@ -107,6 +122,9 @@ check 'an unknown kind' rc=2 err="unknown kind 'blom'; did you mean 'bloom'" -- 
 check 'a kind like no other' rc=2 err='the kinds are bloom, block' -- "$TAMIS" build -k zzzzzz -o k.tamis keys
 check '--to tamis' err='*' -- "$TAMIS" build -f --to tamis -o k.tamis keys
 check 'an unknown format' rc=2 err="unknown format 'tammis'; did you mean 'tamis'" -- "$TAMIS" build --to tammis -o k.tamis keys
+check 'a rate below what static kinds reach' err='^k.tamis: bloom, .* expected rate [0-9.]*e-1[23]$' -- "$TAMIS" build -f -p 1e-12 -o k.tamis keys
+check 'a rate that no kind reaches' rc=2 err='-p 1e-30 is lower than' -- "$TAMIS" build -f -p 1e-30 -o k.tamis keys
+check 'full beyond telling' rc=3 err="capacity of 1 key: it holds at least [0-9]+, and its rate is now 100 %" -- "$TAMIS" build -q -f -k bloom -n 1 -o k.tamis many
 check 'a rate that is too low' rc=2 err='lower than -k fuse can reach' -- "$TAMIS" build -f -k fuse -p 1e-30 -o k.tamis keys
 
 # progress: nothing in a file unless it is asked for

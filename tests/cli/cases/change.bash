@@ -68,6 +68,7 @@ check 'remove: bad hex' rc=2 in='0001\nz\n' err='line 2' -- "$TAMIS" remove b.ta
 same 'remove: as it was' b.tamis before
 check 'add: missing input' rc=2 err="cannot open 'nope'" -- "$TAMIS" add b.tamis nope
 check 'add: missing filter' rc=2 err="cannot open 'nope.tamis': No such file" -- "$TAMIS" add nope.tamis few
+check 'add: filter as standard input' rc=2 err="^tamis: add: 'b.tamis' is also an input" -- bash -c '"$TAMIS" add b.tamis <b.tamis'
 check 'add: filter as input' rc=2 err='also an input' -- "$TAMIS" add b.tamis b.tamis
 check 'add: no filter' rc=2 err='which filter' -- "$TAMIS" add
 check 'remove: no filter' rc=2 err='which filter' -- "$TAMIS" remove

@@ -32,6 +32,10 @@ check '--version' out='*' -- "$TAMIS" --version
 truth '--version is a version' grep -Eq '^tamis [0-9]+\.[0-9]+\.[0-9]+$' "$work/out"
 check 'an unknown command' rc=2 err="^tamis: unknown command 'biuld'; did you mean 'build'\?$" -- "$TAMIS" biuld
 check 'a command like no other' rc=2 err="^tamis: unknown command 'xyzzy'$" -- "$TAMIS" xyzzy
+check 'an option that is no command' rc=2 err="^tamis: unknown option '--vers'; did you mean '--version'\?$" -- "$TAMIS" --vers
+for words in --help --version 'help build' 'build --help' 'query -h'; do
+    check "$words on a full disk" rc=2 err='cannot write to standard output: No space left' -- bash -c '"$TAMIS" $1 >/dev/full' - "$words"
+done
 check 'help for an unknown command' rc=2 err="did you mean 'query'" -- "$TAMIS" help qurey
 check '--help wins over what is wrong' out='*' -- "$TAMIS" build --help --nonsense
 

@@ -48,6 +48,7 @@ same_key() { # NAME TEXT OPTIONS... = HEX: the text under the options makes the 
 same_key 'i32 is 4 bytes, little-endian' 258 --as i32 = 02010000
 same_key 'i64 is 8 bytes, little-endian' -1 --as i64 = ffffffffffffffff
 same_key 'u64' 1 --as u64 = 0100000000000000
+same_key 'infinity' inf --as f64 = 000000000000f07f
 same_key 'f32' 1 --as f32 = 0000803f
 same_key 'f64' 1 --as f64 = 000000000000f03f
 same_key 'utf16 little-endian' Az --as utf16 = 41007a00
@@ -80,6 +81,13 @@ bad 'nothing is no number' "'' is no i64" '\n' --as i64
 bad 'a blank before a number' "is no f64" ' 1\n' --as f64
 bad 'no float' "'abc' is no f64" 'abc\n' --as f64
 bad 'a hexadecimal float' "is no f32" '0x10\n' --as f32
+bad 'a float that is too large' "'1e400' is no f64" '1e400\n' --as f64
+bad 'too large for f32' "'-1e39' is no f32" '-1e39\n' --as f32
+bad 'a nan with a payload' "is no f64" 'nan(7)\n' --as f64
+bad 'a carriage return is shown' "'1.x0d' is no i64" '1\r\n' --as i64
+bad 'a NUL is shown' "'1.x00' is no f64" '1\0\n' --as f64
+bad 'an escape is shown' "'.x1b\[31m' is no i32" '\033[31m\n' --as i32
+bad 'a carriage return is no odd digit' 'byte 0x0d at byte 3 is no hexadecimal digit' 'aa\r\n' --hex
 bad 'no UTF-8' 'line 1: the key is not UTF-8 at byte 2' 'a\xff\n' --as utf16
 bad 'an overlong form' 'not UTF-8' '\xc0\x80\n' --as utf16
 bad 'a surrogate' 'not UTF-8' '\xed\xa0\x80\n' --as utf16

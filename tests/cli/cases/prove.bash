@@ -45,3 +45,7 @@ truth 'measure: the interval holds the rate' awk -v l="$(field fpr_low <m.json)"
     -v p="$(field fpr <m.json)" -v e="$(field fpr_now <m.json)" 'BEGIN { exit !(l < p && p < h && l < e && e < h) }'
 build p.tamis --prehashed <(seq 1000 | md5sum | cut -c1-16)
 check 'measure: prehashed' out='*' -- "$TAMIS" measure p.tamis
+keys=${TAMIS_VECTORS:-$here/../vectors}/keys
+"$TAMIS" build -q --to fuse8 --as u64 -o u.fuse8 "$keys/u1000.u64"
+check 'measure: integers are asked for by integers' out='*' -- "$TAMIS" measure --samples 100K --as u64 --json u.fuse8
+truth 'measure: their rate' awk -F '[:,]' '/"fpr"/ { exit !($2 > 0.003 && $2 < 0.005) }' "$work/out"

@@ -1,6 +1,6 @@
 # uniq: first occurrences, without sorting
 check 'prints first occurrences' in='b\na\nb\nc\na\n' out='b\na\nc\n' -- "$TAMIS" uniq
-check 'a summary' in='b\na\nb\n' out='b\na\n' err='^uniq: 3 records, 2 new, 1 seen before; expect at most 2e-06 wrongly dropped \(rate 1e-6\); ' -- "$TAMIS" uniq
+check 'a summary' in='b\na\nb\n' out='b\na\n' err='^uniq: 3 records, 2 new, 1 seen before; expect at most 2e-6 wrongly dropped \(rate 1e-6\); ' -- "$TAMIS" uniq
 check '-q' in='b\nb\n' out='b\n' err='' -- "$TAMIS" uniq -q
 check 'the rate is told' in='b\n' out='b\n' err='rate 0.1 %' -- "$TAMIS" uniq -p 0.1%
 check 'empty input' out='' err='0 records' -- "$TAMIS" uniq
@@ -48,11 +48,11 @@ check 'save: the second' in='b\nc\n' out='c\n' -- "$TAMIS" uniq --save s.tamis
 check 'save: the third' in='a\nb\nc\n' out='' err='0 new, 3 seen before' -- "$TAMIS" uniq --save s.tamis
 check 'save: it is a filter' in='a\nx\n' out='a\n' -- "$TAMIS" query s.tamis
 truth 'save: a growing one' test "$("$TAMIS" info --json s.tamis | field kind)" = growing
-truth 'save: with the rate of uniq' test "$("$TAMIS" info --json s.tamis | field fpr_target)" = 1e-06
+truth 'save: with the rate of uniq' test "$("$TAMIS" info --json s.tamis | field fpr_target)" = 1e-6
 only 'save: no temporary' end1 end2 end3 got lines s.tamis want
 check 'save: the same rate again' in='d\n' out='d\n' -- "$TAMIS" uniq -p 1e-6 --save s.tamis
 cp s.tamis before
-check 'save: another rate' rc=2 in='x\n' out='' err="made with -p 1e-06, and -p 0.01 contradicts" -- "$TAMIS" uniq -p 1% --save s.tamis
+check 'save: another rate' rc=2 in='x\n' out='' err="made with -p 1e-6, and -p 0.01 contradicts" -- "$TAMIS" uniq -p 1% --save s.tamis
 check 'save: another seed' rc=2 in='x\n' err='--seed 0, and --seed 5 contradicts' -- "$TAMIS" uniq --seed 5 --save s.tamis
 check 'save: another form' rc=2 in='x\n' err='without --fold-case' -- "$TAMIS" uniq --fold-case --save s.tamis
 check 'save: bad input' rc=2 in='0\n' err='*' out='*' -- "$TAMIS" uniq --hex --save s.tamis
@@ -72,3 +72,15 @@ check 'a full disk' rc=2 err='No space left' -- bash -c '"$TAMIS" uniq -q lines 
 check 'keyed' in='a\na\n' out='a\n' -- "$TAMIS" uniq --key-file <(echo 000102030405060708090a0b0c0d0e0f) --save k.tamis
 check 'keyed, without the secret' rc=2 err='is keyed' -- "$TAMIS" uniq --save k.tamis
 check 'the input is not the output' rc=2 err='both input and output' -- bash -c '"$TAMIS" uniq end2 >>end2'
+
+# the count does not stand behind the progress line
+if terminal; then
+    slow='(seq 3; sleep 1.2; seq 5; sleep 0.3; echo 6)'
+    check 'progress and -c on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" uniq -c' /dev/null
+    truth 'the line is gone first' grep -q "$(printf '\r\033\[K6\r$')" "$work/out"
+    truth 'nothing is said to be written' bash -c '! grep -q writing "$1"' - "$work/out"
+    check 'forced progress and records on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" uniq -q --progress' /dev/null
+    truth 'the line is gone before a record' grep -q "$(printf '\r\033\[K6\r$')" "$work/out"
+fi
+check 'save: not onto standard input' rc=2 err="'s.txt' is also an input" -- bash -c 'seq 3 >s.txt; "$TAMIS" uniq --save s.txt <s.txt'
+check 'save: to a device' rc=2 in='x\n' err="cannot replace '/dev/null': it is not a regular file$" -- "$TAMIS" uniq --save /dev/null
