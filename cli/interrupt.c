@@ -7,7 +7,10 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
+
+#include "cli.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof signals / sizeof signals[0])
@@ -15,6 +18,11 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 /* The temporary of tamis_save.  Written while `saving` is 0. */
 static char temporary[PATH_MAX + 8];
 static volatile sig_atomic_t saving, committing, postponed;
+
+static void write_plainly(const char *text) {
+    const ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored;
+}
 
 /* Only calls that are allowed in a handler.  SA_RESETHAND has restored the default action, so
  * that the parent sees which signal it was. */
@@ -24,15 +32,25 @@ static void on_signal(int number) {
         postponed = number;
         return;
     }
-    if (isatty(STDERR_FILENO) == 1) {
-        const ssize_t ignored = write(STDERR_FILENO, "\r\033[K", 4);
-        (void)ignored;
-    }
+    if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
     raise(number);
+}
+
+/* A mapped file has been cut short by somebody: what was there cannot be read any more. */
+static void on_lost_page(int number) {
+    (void)number;
+    if (saving) unlink(temporary);
+    if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
+    write_plainly("tamis: a filter was cut short while it was being read\n");
+    _exit(EXIT_ERROR);
 }
 
 void interrupt_start(void) {
     struct sigaction action, old;
+    action.sa_handler = on_lost_page;
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGBUS, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit of the shell is an error like any other */
     for (size_t i = 0; i < SIGNALS; i++) {

@@ -89,6 +89,11 @@ same 'all closed: the same filter' all.tamis k.tamis
 same 'the input is as it was' k k.before
 same 'the filter is as it was' k.tamis f.before
 
+# a filter that somebody cuts short while it is asked
+seq 1000000 >many; build cut.tamis many
+check 'cut short while it is asked: 2' rc=2 out='' err='^tamis: a filter was cut short while it was being read$' -- \
+    bash -c '(cat many; sleep 0.5; truncate -s 100 cut.tamis; cat many) | "$TAMIS" query -c cut.tamis'
+
 # limits of the shell
 check 'a file over the limit: 2' rc=2 err='cannot write .*: File too large' -- bash -c 'ulimit -f 10; "$TAMIS" build -q -k block -n 1M -o l.tamis k'
 truth 'a file over the limit: nothing is left' test -z "$(ls l.tamis* 2>/dev/null)"
