@@ -242,6 +242,27 @@ static void print_row(const struct row *row) {
     fflush(stdout);
 }
 
+/* A bar for each kind, on a terminal. */
+static void bench_bars(const struct bench *b) {
+    const unsigned width = term_width(stdout), most = width > 90   ? 70
+                                                      : width > 40 ? width - 20
+                                                                   : 20;
+    const char *const cell = term_utf8() ? "\u2588" : "#";
+    double longest = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        longest = fmax(longest, b->rows[i].nanoseconds[MISS_BATCH]);
+    }
+    printf("\n%sns to look up an absent key, in batches%s\n", term_style(stdout, STYLE_BOLD),
+           term_style(stdout, STYLE_PLAIN));
+    for (size_t i = 0; i < b->count; i++) {
+        const double time = b->rows[i].nanoseconds[MISS_BATCH];
+        if (b->rows[i].status != TAMIS_OK || !(time > 0)) continue;
+        printf("%-9s %s", tamis_kind_name(b->rows[i].kind), term_style(stdout, STYLE_GREEN));
+        for (double c = 0; c < time / longest * most; c++) fputs(cell, stdout);
+        printf("%s %.1f\n", term_style(stdout, STYLE_PLAIN), time);
+    }
+}
+
 static void bench_draw(const struct bench *b) {
     const struct axis x = {"bits per key", false, 0, 0};
     const struct axis y = {"ns to look up an absent key, in batches", false, 0, 0};
@@ -297,8 +318,8 @@ static int bench_main(struct args *args) {
     bench_keys(&b);
     shuffle(b.members, (size_t)b.n);
     if (!b.json) {
-        printf("%s %s at a rate of %s; nanoseconds per key, best of %d\n\n", text_count(b.n).at,
-               b.n == 1 ? "key" : "keys", text_rate(b.rate).at, ROUNDS);
+        printf("%s at a rate of %s; nanoseconds per key, best of %d\n\n",
+               text_things(b.n, "key").at, text_rate(b.rate).at, ROUNDS);
         print_heads();
     }
     for (size_t i = 0; i < b.count; i++) {
@@ -306,6 +327,7 @@ static int bench_main(struct args *args) {
         if (!b.json) print_row(&b.rows[i]);
     }
     if (b.json) bench_json(&b);
+    if (!b.json && term_is(stdout)) bench_bars(&b);
     if (b.svg != NULL) bench_draw(&b);
     stdout_close();
     free(b.members);

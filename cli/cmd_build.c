@@ -64,7 +64,7 @@ static void build_parse(struct args *args, struct build_request *r) {
                 r->want.capacity = number_of("-n", args->value);
                 break;
             case OPT_MEMORY:
-                r->want.memory = number_of("--memory", args->value);
+                r->want.memory = number_within("--memory", args->value, 1, UINT64_MAX);
                 break;
             case OPT_SEED:
                 r->want.seed = number_of("--seed", args->value);
@@ -166,7 +166,8 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
                 r->want.format);
         case TAMIS_E_ARGUMENT:
             if (r->want.format == NULL) break;
-            die("--to %s: it does not take these parameters, or makes no filter of this size",
+            die("--to %s: it does not take these parameters, makes no filter of this size, or can "
+                "only be read",
                 r->want.format);
         case TAMIS_E_UNSUPPORTED:
             if (r->want.format == NULL) break;

@@ -103,7 +103,8 @@ static void print_room(const tamis_facts *f) {
     if (f->headroom == UINT64_MAX) {
         row("room", "grows as needed");
     } else if (f->capacity != 0 && (f->caps | tamis_kind_caps(f->kind)) & TAMIS_CAN_ADD) {
-        row("room", "%s more of %s keys", text_count(f->headroom).at, text_count(f->capacity).at);
+        row("room", "%s more of %s", text_count(f->headroom).at,
+            text_things(f->capacity, "key").at);
     }
 }
 

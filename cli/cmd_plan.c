@@ -153,9 +153,8 @@ static void plan_why(const struct plan *plan, char *text, size_t size) {
     if (plan->advised != TAMIS_OK || plan->choice != NULL) {
         snprintf(text, size, "%s", plan->advice.why);
     } else if (plan->want.bytes != 0) {
-        snprintf(text, size, "no %s filter of %s %s fits in %s",
-                 tamis_kind_name(plan->advice.choice), text_count(n).at, n == 1 ? "key" : "keys",
-                 text_bytes(plan->want.bytes).at);
+        snprintf(text, size, "no %s filter of %s fits in %s", tamis_kind_name(plan->advice.choice),
+                 text_things(n, "key").at, text_bytes(plan->want.bytes).at);
     } else if (size_of(plan, plan->advice.choice, 0, &sizing) == TAMIS_E_TOO_FINE) {
         snprintf(text, size, "no kind that can do what is needed reaches a rate of %s",
                  text_rate(plan->want.rate).at);
@@ -247,15 +246,14 @@ static void print_family(const struct plan *plan, size_t i) {
 
 static void print_textbook(const struct plan *plan) {
     const uint64_t n = plan->want.capacity;
-    const char *keys = n == 1 ? "key" : "keys";
     uint64_t bits = plan->want.bytes <= UINT64_MAX / 8 ? 8 * plan->want.bytes : 0; /* 0: no line */
     if (plan->want.rate > 0) bits = tamis_classic_bits(n, plan->want.rate);
     const uint32_t hashes = tamis_classic_hashes(bits, n);
     if (plan->want.rate > 0) {
-        printf("%s %s at a rate of %s (%s)\n", text_count(n).at, keys,
-               text_rate(plan->want.rate).at, text_odds(plan->want.rate).at);
+        printf("%s at a rate of %s (%s)\n", text_things(n, "key").at, text_rate(plan->want.rate).at,
+               text_odds(plan->want.rate).at);
     } else {
-        printf("%s %s in %s\n", text_count(n).at, keys, text_bytes(plan->want.bytes).at);
+        printf("%s in %s\n", text_things(n, "key").at, text_bytes(plan->want.bytes).at);
     }
     if (n == 0 || bits == 0) return;
     printf("textbook: m = %s bits (%s), k = %u, p = %s", text_count(bits).at,

@@ -199,6 +199,9 @@ static void uniq_parse(struct args *args, struct uniq_request *r) {
         }
     }
     key_options_check(&r->common.keys);
+    if (r->common.file != NULL && strcmp(r->common.file, "-") == 0) {
+        die("--save needs a file: standard output is for the records");
+    }
     if (r->common.file != NULL) target_check(r->common.file, true, &r->common.inputs);
 }
 
@@ -224,10 +227,10 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
 
 static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
     const double wrong = (double)u->fresh * facts->rate_target;
-    say("uniq: %s records, %s new, %s seen before; expect %s%s wrongly dropped (rate %s); %s",
-        text_count(u->records).at, text_count(u->fresh).at, text_count(u->records - u->fresh).at,
-        wrong > 0 ? "at most " : "", text_few(wrong).at, text_rate(facts->rate_target).at,
-        text_bytes(facts->table_bytes).at);
+    say("uniq: %s, %s new, %s seen before; expect %s%s wrongly dropped (rate %s); %s",
+        text_things(u->records, "record").at, text_count(u->fresh).at,
+        text_count(u->records - u->fresh).at, wrong > 0 ? "at most " : "", text_few(wrong).at,
+        text_rate(facts->rate_target).at, text_bytes(facts->table_bytes).at);
 }
 
 static void uniq_start(struct uniq *u, const struct uniq_request *r) {

@@ -88,12 +88,13 @@ static int verify_main(struct args *args) {
     tamis_free(filter);
     words_free(&r.inputs);
     if (v.missing != 0) {
-        warn("'%s' misses %s of %s keys; the first is %s", r.file, text_count(v.missing).at,
-             text_count(totals.records).at, v.first);
+        warn("'%s' misses %s of %s; the first is %s", r.file, text_count(v.missing).at,
+             text_things(totals.records, "key").at, v.first);
         return EXIT_NONE;
     }
     if (!r.run.quiet) {
-        say("%s: %s, and all %s keys are in it", r.file, sums, text_count(totals.records).at);
+        say("%s: %s, and %s%s %s in it", r.file, sums, totals.records == 1 ? "" : "all ",
+            text_things(totals.records, "key").at, totals.records == 1 ? "is" : "are");
     }
     return EXIT_DONE;
 }

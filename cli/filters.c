@@ -193,6 +193,7 @@ void target_check(const char *path, bool force, const struct words *inputs) {
         }
         return;
     }
+    if (path[0] == '\0') die("the name of the file to be written is empty");
     const bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) die("cannot write '%s': it is a directory", path);
     if (inputs != NULL && input_same_file(inputs, path) != NULL) {
@@ -335,10 +336,10 @@ void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
 
 int filter_capacity(const char *path, const tamis_facts *facts) {
     if (!facts->over_capacity) return EXIT_DONE;
-    warn("'%s' is over its capacity of %s %s: it holds %s, and its rate is now %s instead of %s",
-         strcmp(path, "-") == 0 ? "standard output" : path, text_count(facts->capacity).at,
-         facts->capacity == 1 ? "key" : "keys", filter_distinct(facts).at,
-         text_rate(facts->rate_now).at, text_rate(facts->rate_target).at);
+    warn("'%s' is over its capacity of %s: it holds %s, and its rate is now %s instead of %s",
+         strcmp(path, "-") == 0 ? "standard output" : path, text_things(facts->capacity, "key").at,
+         filter_distinct(facts).at, text_rate(facts->rate_now).at,
+         text_rate(facts->rate_target).at);
     return EXIT_OVER;
 }
 

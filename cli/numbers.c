@@ -114,6 +114,13 @@ struct text text_count(uint64_t number) {
     return grouped;
 }
 
+struct text text_things(uint64_t number, const char *thing) {
+    struct text text;
+    snprintf(text.at, sizeof text.at, "%.27s %.18s%s", text_count(number).at, thing,
+             number == 1 ? "" : "s");
+    return text;
+}
+
 struct text text_estimate(double number, double error) {
     if (!(number > 0)) return text_count(0);
     if (number >= 1.8e19) number = 1.8e19;

@@ -22,15 +22,16 @@ double rate_of(const char *option, const char *text);
 struct text {
     char at[48];
 };
-struct text text_count(uint64_t number);                /* 1,234,567 */
-struct text text_estimate(double number, double error); /* 1,234,567 or "about 1,230,000" */
-struct text text_bytes(uint64_t bytes);                 /* 1.14 MiB */
-struct text text_bits(double bits);                     /* 9.61 or 102,089 */
-struct text text_rate(double rate);                     /* 0.98 % or 9.5e-7 */
-struct text text_odds(double rate);                     /* 1 in 102 */
-struct text text_few(double number);                    /* 0.0012, 1.2e-6 */
-struct text text_brief(double number);                  /* 12.3M */
-struct text text_time(double seconds);                  /* 0:04, 1:02:03 */
+struct text text_count(uint64_t number);                     /* 1,234,567 */
+struct text text_things(uint64_t number, const char *thing); /* 1 key, 2 keys */
+struct text text_estimate(double number, double error);      /* 1,234,567 or "about 1,230,000" */
+struct text text_bytes(uint64_t bytes);                      /* 1.14 MiB */
+struct text text_bits(double bits);                          /* 9.61 or 102,089 */
+struct text text_rate(double rate);                          /* 0.98 % or 9.5e-7 */
+struct text text_odds(double rate);                          /* 1 in 102 */
+struct text text_few(double number);                         /* 0.0012, 1.2e-6 */
+struct text text_brief(double number);                       /* 12.3M */
+struct text text_time(double seconds);                       /* 0:04, 1:02:03 */
 
 /* The shortest decimal that reads back as this number. */
 struct text text_exact(double number);

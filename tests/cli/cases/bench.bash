@@ -14,3 +14,8 @@ check 'an operand' rc=2 err="'x' is not expected" -- "$TAMIS" bench x
 check '-n 0' rc=2 err='-n must be from 1' -- "$TAMIS" bench -n 0
 check 'a rate that a kind cannot reach' out='*' -- "$TAMIS" bench -n 1000 -k fuse -p 1e-30
 truth 'is told' grep -q '^fuse .*cannot reach' "$work/out"
+if terminal; then
+    check 'bars on a terminal' out='*' -- script -qec '"$TAMIS" bench -n 1000 -k block -k fuse' /dev/null
+    truth 'bars on a terminal: one for each kind' test "$(grep -c '^\(block\|fuse\)  *█' "$work/out")" -eq 2
+fi
+truth 'no bars in a pipe' bash -c '! "$TAMIS" bench -n 1000 -k block | grep "to look up"'

@@ -114,6 +114,7 @@ seq 400000 >many
 build m1.tamis many
 build m2.tamis --memory 1Mi many
 same '--memory gives the same bytes' m1.tamis m2.tamis
+check '--memory 0' rc=2 err='--memory must be from 1' -- "$TAMIS" build -f --memory 0 -o m.tamis keys
 check '--memory that is none' rc=2 err="--memory: 'x'" -- "$TAMIS" build -f --memory x -o m.tamis keys
 check 'a spill directory that is not there' rc=2 err='TMPDIR' -- env TMPDIR=/nonexistent "$TAMIS" build -f --memory 1Mi -o m.tamis many
 

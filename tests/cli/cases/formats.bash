@@ -14,6 +14,7 @@ check 'a query by text either' rc=2 err='64-bit integers' -- "$TAMIS" query u.fu
 check 'integers are found' out='1000\n' -- "$TAMIS" query -c --as u64 u.fuse8 "$keys/u1000.u64"
 check 'an unknown format' rc=2 err="unknown format 'guavo'.*did you mean 'guava'" -- "$TAMIS" build --to guavo -o x "$keys/small.txt"
 check 'an unknown parameter' rc=2 err='does not take these parameters' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
+check 'a format that is only read' rc=2 err='can only be read' -- "$TAMIS" build --to leveldb-table -o x "$keys/small.txt"
 check '-k with --to' rc=2 err='contradict' -- "$TAMIS" build -k bloom --to guava -o x "$keys/small.txt"
 
 # recognised by content, or named

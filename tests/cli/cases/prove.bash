@@ -8,6 +8,8 @@ for kind in bloom block counting cuckoo xor fuse ribbon growing; do
     truth "$kind: the promise is kept" grep -q '^promised  0.1 %: kept$' "$work/out"
 done
 check 'verify: standard input' in='1\n2\n' err='all 2 keys' -- "$TAMIS" verify f.tamis
+check 'verify: one key' in='1\n' err='and 1 key is in it' -- "$TAMIS" verify f.tamis
+check 'verify: one key that is not' rc=1 in='nope\n' err='misses 1 of 1 key;' -- "$TAMIS" verify f.tamis
 check 'verify: nothing' err='all 0 keys' -- "$TAMIS" verify f.tamis
 check 'verify: -q' in='1\n' out='' err='' -- "$TAMIS" verify -q f.tamis
 check 'verify: odd bytes are shown' rc=1 in='a\x01\xff\n' err="the first is 'a.x01.xff' \('standard input', line 1\)" -- "$TAMIS" verify f.tamis
