@@ -1,9 +1,14 @@
 /* plot_svg.c - plots as SVG: plain shapes and text, no script, readable on white and on black */
+#define _POSIX_C_SOURCE 200809L
+
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli.h"
+#include "interrupt.h"
 #include "plot_axis.h"
 
 #define WIDE 640.0
@@ -100,9 +105,7 @@ static void svg_series(const struct plot *plot, size_t index, size_t legend_row,
     fputs("</text>\n", to);
 }
 
-void plot_svg(struct plot *plots, size_t count, const char *path) {
-    FILE *to = fopen(path, "w");
-    if (to == NULL) die("cannot write '%s': %s", path, strerror(errno));
+static void svg_write(struct plot *plots, size_t count, FILE *to) {
     fprintf(to,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"sans-serif\" font-size=\"12\">\n"
@@ -121,6 +124,27 @@ void plot_svg(struct plot *plots, size_t count, const char *path) {
         fputs("</g>\n", to);
     }
     fputs("</svg>\n", to);
-    const bool bad = ferror(to) != 0;
-    if (fclose(to) != 0 || bad) die("cannot write '%s': %s", path, strerror(errno));
+}
+
+/* A file is replaced in one step, by a temporary that ends in .part; a device or a link
+ * is written to. */
+void plot_svg(struct plot *plots, size_t count, const char *path) {
+    struct stat status;
+    const bool file = lstat(path, &status) != 0 || S_ISREG(status.st_mode);
+    char *part = (char *)need(strlen(path) + 6);
+    sprintf(part, "%s%s", path, file ? ".part" : "");
+    if (file) interrupt_saving(path);
+    FILE *to = fopen(part, "w");
+    bool good = to != NULL;
+    if (good) {
+        svg_write(plots, count, to);
+        good = ferror(to) == 0;
+        good = fclose(to) == 0 && good;
+        if (good && file) good = rename(part, path) == 0;
+    }
+    const int why = errno;
+    if (!good && file && to != NULL) remove(part);
+    interrupt_saved();
+    free(part);
+    if (!good) die("cannot write '%s': %s", path, strerror(why));
 }

@@ -72,6 +72,11 @@ if mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
     check 'no space: uniq' rc=2 out='*' err="No space left" -- "$TAMIS" uniq --save small/f.tamis many
     same 'no space: still' small/f.tamis before
     truth 'no space: nothing beside it' test "$(ls -A small)" = f.tamis
+    echo old >small/p.svg
+    dd if=/dev/zero of=small/fill 2>/dev/null
+    check 'no space: a drawing' rc=2 out='*' err='p.svg.*No space left' -- "$TAMIS" plan -n 1M --svg small/p.svg
+    truth 'no space: the old drawing' test "$(cat small/p.svg)" = old
+    rm small/p.svg small/fill
     check 'no space: spilling' rc=2 err='TMPDIR' -- env TMPDIR="$PWD/small" "$TAMIS" build --memory 64Ki -o big.tamis many many many
     truth 'no space: no filter' test ! -e big.tamis
     umount small
