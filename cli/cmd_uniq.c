@@ -280,6 +280,12 @@ static int uniq_main(struct args *args) {
     if (save != NULL && u.reopened) {
         request_save(&r.common, u.seen);
     } else if (save != NULL) {
+        if (access(save, F_OK) == 0) {
+            die("'%s' was made by another run meanwhile and is left as it is: what this one has "
+                "seen "
+                "is not in it",
+                save);
+        }
         filter_save(u.seen, save, true);
     }
     progress_end();

@@ -84,6 +84,9 @@ if terminal; then
 fi
 check 'save: not onto standard input' rc=2 err="'s.txt' is also an input" -- bash -c 'seq 3 >s.txt; "$TAMIS" uniq --save s.txt <s.txt'
 check 'save: to a device' rc=2 in='x\n' err="cannot replace '/dev/null': it is not a regular file$" -- "$TAMIS" uniq --save /dev/null
+check 'save: made by another run meanwhile' rc=2 out='a\n' err="'race.tamis' was made by another run meanwhile" -- \
+    bash -c '(sleep 0.5; echo b | "$TAMIS" uniq -q --save race.tamis >/dev/null; echo a) | "$TAMIS" uniq -q --save race.tamis'
+check 'save: what that one has seen is kept' in='a\nb\n' out='a\n' -- "$TAMIS" uniq -q --save race.tamis
 check 'save: to standard output' rc=2 in='x\n' out='' err='--save needs a file' -- "$TAMIS" uniq --save -
 check 'save: to no name' rc=2 in='x\n' out='' err='is empty' -- "$TAMIS" uniq --save ''
 check 'one record' in='x\n' out='x\n' err='^uniq: 1 record, 1 new' -- "$TAMIS" uniq
