@@ -185,9 +185,8 @@ static void parts_text(const char *path, const tamis_container *container) {
 
 /* One file: a filter, or several. */
 struct told {
-    tamis_container *container;
-    tamis_filter *filter;
-    tamis_facts facts;
+    tamis_container *container; /* either this, */
+    tamis_facts facts;          /* or these */
 };
 
 static void tell(struct json *json, const char *path, struct told *t) {
@@ -200,7 +199,6 @@ static void tell(struct json *json, const char *path, struct told *t) {
     } else {
         info_text(path, &t->facts);
     }
-    if (t->container == NULL) tamis_free(t->filter);
     tamis_container_free(t->container);
 }
 
@@ -238,8 +236,9 @@ static int info_main(struct args *args) {
                                       part};
         told[i].container = part == NULL ? container_open(&source) : NULL;
         if (told[i].container != NULL) continue;
-        told[i].filter = filter_open(&source, OPEN_MAPPED);
-        told[i].facts = filter_facts(told[i].filter);
+        tamis_filter *filter = filter_open(&source, OPEN_MAPPED);
+        told[i].facts = filter_facts(filter);
+        tamis_free(filter); /* there may be more files than can be open at once */
     }
     if (as_json && files.count > 1) json_open(&json, NULL, '[');
     for (size_t i = 0; i < files.count; i++) {

@@ -40,3 +40,5 @@ if terminal; then
     truth 'but not with NO_COLOR' bash -c '! NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
 fi
 check 'a full disk' rc=2 err='No space left' -- bash -c '"$TAMIS" info f.tamis >/dev/full'
+check 'more files than can be open' out='*' -- bash -c 'ulimit -n 20; "$TAMIS" info $(yes f.tamis | head -50)'
+truth 'more files than can be open: all' test "$(grep -c '^f.tamis$' "$work/out")" -eq 50
