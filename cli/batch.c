@@ -359,6 +359,20 @@ bool batch_keys(struct batch *batch, const tamis_key_form *form, struct record_e
     return true;
 }
 
+bool batch_keys_of(struct batch *batch, const tamis_key_form *form, uint32_t key_bytes,
+                   struct record_error *error) {
+    const bool all = batch_keys(batch, form, error);
+    for (size_t i = 0; key_bytes != 0 && i < batch->count; i++) {
+        if (batch->lengths[i] == key_bytes) continue;
+        error->is = true;
+        error->record = i;
+        batch->count = i;
+        return FAIL(error, "the key has %zu bytes, and those of the filter have %u",
+                    batch->lengths[i], (unsigned)key_bytes);
+    }
+    return all;
+}
+
 bool batch_hashes(struct batch *batch, const tamis_key_form *form, const tamis_filter *filter,
                   struct record_error *error) {
     const bool all = batch_keys(batch, form, error);

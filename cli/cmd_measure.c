@@ -27,7 +27,8 @@ struct measure {
     const tamis_filter *filter;
     tamis_key_form form;
     uint8_t delimiter;
-    bool by_hash, integers; /* integers: keys of 8 bytes */
+    bool by_hash;
+    uint32_t key_bytes; /* as in tamis_facts */
     uint64_t hits;
 };
 
@@ -43,7 +44,7 @@ static void measure_work(const void *context, struct block *block, struct batch 
             block->selected +=
                 tamis_contains_hash_batch(m->filter, batch->hash, batch->count, NULL);
         } else {
-            good = batch_keys(batch, &m->form, &error);
+            good = batch_keys_of(batch, &m->form, m->key_bytes, &error);
             block->selected +=
                 tamis_contains_batch(m->filter, batch->keys, batch->lengths, batch->count, NULL);
         }
@@ -90,7 +91,7 @@ static void measure_made(struct measure *m, uint64_t samples) {
     const void *keys[BATCH_KEYS];
     size_t lengths[BATCH_KEYS];
     uint64_t hashes[BATCH_KEYS];
-    const size_t from = m->integers ? MADE_INTEGER : 0;
+    const size_t from = m->key_bytes == 8 ? MADE_INTEGER : 0;
     for (size_t i = 0; i < BATCH_KEYS; i++) {
         keys[i] = made[i] + from;
         lengths[i] = MADE_BYTES - from;
@@ -198,7 +199,7 @@ static int measure_main(struct args *args) {
     struct measure m = {.filter = filter, .delimiter = r.keys.delimiter};
     m.form = key_form_merge(&facts, &r.keys, r.file);
     m.by_hash = facts.prehashed;
-    m.integers = facts.key_bytes == 8;
+    m.key_bytes = facts.key_bytes;
 
     struct verdict v = {.file = r.file, .facts = &facts};
     v.samples = measure_run(&m, &r, samples != 0 ? samples : samples_for(facts.rate_now));

@@ -63,8 +63,11 @@ static bool same_hash(const tamis_facts *a, const tamis_facts *b) {
 /* Keys and hashes of the batch as `m` wants them, if `last` wanted them otherwise. */
 static bool prepare(struct batch *batch, const struct member *m, const struct member *last,
                     struct record_error *error) {
-    const bool keys = last == NULL || !same_form(&m->form, &last->form);
-    if (!m->facts.prehashed) return !keys || batch_keys(batch, &m->form, error);
+    const bool keys = last == NULL || !same_form(&m->form, &last->form) ||
+                      m->facts.key_bytes != last->facts.key_bytes;
+    if (!m->facts.prehashed) {
+        return !keys || batch_keys_of(batch, &m->form, m->facts.key_bytes, error);
+    }
     if (!keys && same_hash(&m->facts, &last->facts)) return true;
     return batch_hashes(batch, &m->form, m->filter, error);
 }

@@ -19,6 +19,7 @@ struct verification {
     tamis_key_form form;
     uint8_t delimiter;
     bool by_hash;
+    uint32_t key_bytes; /* as in tamis_facts */
     uint64_t missing;
     char first[500];
 };
@@ -34,7 +35,7 @@ static void verify_work(const void *context, struct block *block, struct batch *
             good = batch_hashes(batch, &v->form, v->filter, &error);
             found = tamis_contains_hash_batch(v->filter, batch->hash, batch->count, batch->answer);
         } else {
-            good = batch_keys(batch, &v->form, &error);
+            good = batch_keys_of(batch, &v->form, v->key_bytes, &error);
             found = tamis_contains_batch(v->filter, batch->keys, batch->lengths, batch->count,
                                          batch->answer);
         }
@@ -73,6 +74,7 @@ static int verify_main(struct args *args) {
     struct verification v = {.reader = &reader, .filter = filter, .delimiter = r.keys.delimiter};
     v.form = key_form_merge(&facts, &r.keys, r.file);
     v.by_hash = facts.prehashed;
+    v.key_bytes = facts.key_bytes;
     const char *sums =
         strcmp(facts.format, "tamis") == 0 ? "checksums match" : "it has no checksums";
     if (r.inputs.count == 0 && term_is(stdin)) {

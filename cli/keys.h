@@ -77,6 +77,11 @@ bool batch_next(struct batch *batch, const struct block *block, uint8_t delimite
  * fill hash[] instead. */
 bool batch_keys(struct batch *batch, const tamis_key_form *form, struct record_error *error);
 
+/* The same for a filter whose keys all have `key_bytes` bytes (0: any number): another is a record
+ * that has none. */
+bool batch_keys_of(struct batch *batch, const tamis_key_form *form, uint32_t key_bytes,
+                   struct record_error *error);
+
 /* Keys, then their hashes as `filter` hashes them. */
 bool batch_hashes(struct batch *batch, const tamis_key_form *form, const tamis_filter *filter,
                   struct record_error *error);

@@ -12,6 +12,9 @@ same 'fuse8 has the bytes of xor_singleheader' u.fuse8 "$vectors/fastfilter/fuse
 check 'text is no integer' rc=2 err='64-bit integers: give --as u64' -- "$TAMIS" build --to fuse8 -o x "$keys/small.txt"
 check 'a query by text either' rc=2 err='64-bit integers' -- "$TAMIS" query u.fuse8 "$keys/small.txt"
 check 'integers are found' out='1000\n' -- "$TAMIS" query -c --as u64 u.fuse8 "$keys/u1000.u64"
+for command in query verify measure; do
+    check "$command: an integer of two bytes" rc=2 in='0102030405060708\naabb\n' out='*' err="line 2: the key has 2 bytes, and those of the filter have 8" -- "$TAMIS" $command --hex u.fuse8 -
+done
 check 'an unknown format' rc=2 err="unknown format 'guavo'.*did you mean 'guava'" -- "$TAMIS" build --to guavo -o x "$keys/small.txt"
 check 'an unknown parameter' rc=2 err='does not take these parameters' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
 check 'a format that is only read' rc=2 err='can only be read' -- "$TAMIS" build --to leveldb-table -o x "$keys/small.txt"
