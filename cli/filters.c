@@ -98,6 +98,9 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
         case TAMIS_E_NOMEM:
             die("cannot open '%s': out of memory", path);
         default:
+            if (source->format != NULL) {
+                die("cannot read '%s' as %s: %s", path, source->format, tamis_status_text(status));
+            }
             die("cannot read '%s': %s", path, tamis_status_text(status));
     }
 }

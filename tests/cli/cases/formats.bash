@@ -22,6 +22,7 @@ check '-k with --to' rc=2 err='contradict' -- "$TAMIS" build -k bloom --to guava
 
 # recognised by content, or named
 check 'a format without a magic number' rc=2 err='could be leveldb: say which with --from' -- "$TAMIS" info small.leveldb
+check 'another --from' rc=2 err="cannot read 'small.guava' as parquet: " -- "$TAMIS" info --from parquet small.guava
 check '--from' out='100\n' -- "$TAMIS" query -c --from leveldb small.leveldb "$keys/small.txt"
 check 'info tells format and hash' out='*' -- bash -c '"$TAMIS" info --json small.guava | grep -q "\"format\": *\"guava\"" && "$TAMIS" info small.guava | grep -q murmur3-128'
 
