@@ -98,6 +98,7 @@ static void choose_repeated(struct uniq *u, const uint64_t *hashes, bool *chosen
 
 /* ---- the size of the filter */
 
+/* NULL if there is no memory; dies if no filter has such a rate. */
 static tamis_filter *uniq_create(const struct uniq_request *r, uint64_t capacity) {
     const struct key_options *keys = &r->common.keys;
     tamis_options want = TAMIS_OPTIONS_INIT;
@@ -109,7 +110,10 @@ static tamis_filter *uniq_create(const struct uniq_request *r, uint64_t capacity
     want.secret = key_options_secret(keys);
     want.form = keys->form;
     if (want.form.flags & TAMIS_KEY_PREHASHED) want.hasher = TAMIS_HASH_NONE;
-    return tamis_create(&want, &filter) == TAMIS_OK ? filter : NULL;
+    const tamis_status status = tamis_create(&want, &filter);
+    if (status == TAMIS_E_TOO_FINE)
+        die("-p %s is lower than can be reached", text_exact(r->rate).at);
+    return status == TAMIS_OK ? filter : NULL;
 }
 
 /* The capacity of the first stage, if the rest of the inputs is like their beginning.  Stages

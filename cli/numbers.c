@@ -257,6 +257,7 @@ struct text text_exact(double number) {
 
 struct text text_few(double number) {
     struct text text;
+    if (number >= 99.5 && number < 1.8e19) return text_count((uint64_t)(number + 0.5));
     snprintf(text.at, sizeof text.at, "%.2g", number);
     short_exponent(text.at);
     return text;

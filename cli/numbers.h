@@ -29,7 +29,7 @@ struct text text_bytes(uint64_t bytes);                      /* 1.14 MiB */
 struct text text_bits(double bits);                          /* 9.61 or 102,089 */
 struct text text_rate(double rate);                          /* 0.98 % or 9.5e-7 */
 struct text text_odds(double rate);                          /* 1 in 102 */
-struct text text_few(double number);                         /* 0.0012, 1.2e-6 */
+struct text text_few(double number);                         /* 0.0012, 1.2e-6, 1,234 */
 struct text text_brief(double number);                       /* 12.3M */
 struct text text_time(double seconds);                       /* 0:04, 1:02:03 */
 

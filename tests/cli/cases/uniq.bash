@@ -90,3 +90,5 @@ check 'save: what that one has seen is kept' in='a\nb\n' out='a\n' -- "$TAMIS" u
 check 'save: to standard output' rc=2 in='x\n' out='' err='--save needs a file' -- "$TAMIS" uniq --save -
 check 'save: to no name' rc=2 in='x\n' out='' err='is empty' -- "$TAMIS" uniq --save ''
 check 'one record' in='x\n' out='x\n' err='^uniq: 1 record, 1 new' -- "$TAMIS" uniq
+check 'a rate that no filter has' rc=2 in='x\n' out='' err='-p 1e-30 is lower than can be reached' -- "$TAMIS" uniq -p 1e-30
+check 'many to be dropped' out='*' err='expect at most [0-9]{3} wrongly dropped' -- bash -c 'seq 1000 | "$TAMIS" uniq -p 0.9'
