@@ -134,7 +134,8 @@ void plot_svg(struct plot *plots, size_t count, const char *path) {
     char *part = (char *)need(strlen(path) + 6);
     sprintf(part, "%s%s", path, file ? ".part" : "");
     if (file) interrupt_saving(path);
-    FILE *to = fopen(part, "w");
+    if (file) remove(part); /* that a crash has left, or a trap */
+    FILE *to = fopen(part, file ? "wx" : "w");
     bool good = to != NULL;
     if (good) {
         svg_write(plots, count, to);
