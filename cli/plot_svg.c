@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "interrupt.h"
@@ -134,7 +135,7 @@ void plot_svg(struct plot *plots, size_t count, const char *path) {
     char *part = (char *)need(strlen(path) + 6);
     sprintf(part, "%s%s", path, file ? ".part" : "");
     if (file) interrupt_saving(path);
-    if (file) remove(part); /* that a crash has left, or a trap */
+    if (file) unlink(part); /* that a crash has left, or a trap */
     FILE *to = fopen(part, file ? "wx" : "w");
     bool good = to != NULL;
     if (good) {
@@ -144,7 +145,7 @@ void plot_svg(struct plot *plots, size_t count, const char *path) {
         if (good && file) good = rename(part, path) == 0;
     }
     const int why = errno;
-    if (!good && file && to != NULL) remove(part);
+    if (!good && file && to != NULL) unlink(part);
     interrupt_saved();
     free(part);
     if (!good) die("cannot write '%s': %s", path, strerror(why));

@@ -104,7 +104,8 @@ void tamis__path_free(char *path, size_t size) {
 /* Opens and locks the temporary; -1 and errno if that cannot be. */
 static int open_part(const char *part, mode_t mode) {
     for (;;) {
-        const int fd = tamis__open(part, O_CREAT | O_WRONLY | O_NOFOLLOW, mode);
+        /* Not blocking: a pipe of that name has no reader, and would be waited for. */
+        const int fd = tamis__open(part, O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK, mode);
         if (fd < 0) return -1;
         const bool locked = flock(fd, LOCK_EX) == 0;
         if (locked && tamis__same_file(part, fd)) {

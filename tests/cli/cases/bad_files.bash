@@ -99,6 +99,15 @@ seq 1000000 >many; build cut.tamis many
 check 'cut short while it is asked: 2' rc=2 out='' err='^tamis: a filter was cut short while it was being read$' -- \
     bash -c '(cat many; sleep 0.5; truncate -s 100 cut.tamis; cat many) | "$TAMIS" query -c cut.tamis'
 
+# what is in the way of the temporary
+echo victim >victim; ln -s victim t.tamis.part; ln -s victim t.svg.part
+check 'a link in place of the temporary: 2' rc=2 err="cannot write 't.tamis'" -- "$TAMIS" build -o t.tamis k
+check 'a link in place of that of a drawing' out='*' -- "$TAMIS" plan -n 5 --svg t.svg
+truth 'what it points to is as it was' test "$(cat victim)" = victim
+rm t.tamis.part; mkfifo t.tamis.part
+check 'a pipe in place of it: 2' rc=2 err="cannot write 't.tamis'" -- timeout 10 "$TAMIS" build -o t.tamis k
+rm t.tamis.part
+
 # limits of the shell
 check 'a file over the limit: 2' rc=2 err='cannot write .*: File too large' -- bash -c 'ulimit -f 10; "$TAMIS" build -q -k block -n 1M -o l.tamis k'
 truth 'a file over the limit: nothing is left' test -z "$(ls l.tamis* 2>/dev/null)"
