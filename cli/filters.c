@@ -59,7 +59,10 @@ static _Noreturn void not_recognised(const char *path) {
     char names[200] = "";
     size_t length = 0, used = 0;
     uint8_t *bytes = (uint8_t *)need(1);
-    FILE *file = fopen(path, "rb");
+    struct stat status;
+    /* What came through a pipe does not come again. */
+    const bool again = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = again ? fopen(path, "rb") : NULL;
     for (size_t got = 1; file != NULL && got != 0; length += got) {
         bytes = (uint8_t *)need_more(bytes, length + (1 << 20));
         got = fread(bytes + length, 1, 1 << 20, file);

@@ -99,6 +99,12 @@ seq 1000000 >many; build cut.tamis many
 check 'cut short while it is asked: 2' rc=2 out='' err='^tamis: a filter was cut short while it was being read$' -- \
     bash -c '(cat many; sleep 0.5; truncate -s 100 cut.tamis; cat many) | "$TAMIS" query -c cut.tamis'
 
+# pipes as filters
+mkfifo pipe
+check 'no filter in a pipe: 2' rc=2 err="'pipe' is not a filter of a known format" -- bash -c 'cat k >pipe & timeout 10 "$TAMIS" info pipe'
+check 'nothing in a pipe: 2' rc=2 err="'pipe' is not a filter of a known format" -- bash -c ': >pipe & timeout 10 "$TAMIS" query pipe k'
+check 'a filter in a pipe' out='100\n' -- bash -c 'cat f.before >pipe & timeout 10 "$TAMIS" query -c pipe k'
+
 # what is in the way of the temporary
 echo victim >victim; ln -s victim t.tamis.part; ln -s victim t.svg.part
 check 'a link in place of the temporary: 2' rc=2 err="cannot write 't.tamis'" -- "$TAMIS" build -o t.tamis k
