@@ -76,6 +76,10 @@ static void build_parse(struct args *args, struct build_request *r) {
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
     key_options_check(&r->keys);
     target_check(r->output, r->force, &r->inputs);
+    const struct words secret = {.at = &r->keys.key_file, .count = 1};
+    if (r->keys.key_file != NULL && input_same_file(&secret, r->output) != NULL) {
+        die("'%s' is also the key file: give another name", r->output);
+    }
 }
 
 /* All keys are known, so a static kind; but those do not reach every rate. */

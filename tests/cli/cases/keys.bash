@@ -134,6 +134,7 @@ echo 000102030405060708090a0b0c0d0e0f >secret
 echo 100102030405060708090a0b0c0d0e0f >other
 printf 'a\nb\n' | build keyed.tamis --key-file secret
 check 'keyed' in='a\nx\n' out='a\n' -- "$TAMIS" query --key-file secret keyed.tamis
+check '-o onto the secret' rc=2 in='a\n' err="'secret' is also the key file" -- "$TAMIS" build -f -o secret --key-file secret
 check 'without its secret' rc=2 err="'keyed.tamis' is keyed: give its secret with --key-file" -- "$TAMIS" query keyed.tamis
 check 'with another' rc=2 err="another secret than the one in 'other'" -- "$TAMIS" query --key-file other keyed.tamis
 check 'info needs it too' rc=2 err='is keyed' -- "$TAMIS" info keyed.tamis
