@@ -127,6 +127,12 @@ static bool bloom_check(const struct tamis__shape *shape) {
            hashes <= TAMIS__PROBES_MAX && shape->table_bytes == bloom_bytes(bits);
 }
 
+static void bloom_state(const tamis_filter *f, struct tamis__state *state) {
+    const double bits = (double)f->shape.word[BITS], hashes = (double)f->shape.word[HASHES];
+    tamis__bloom_state(f, state);
+    state->rate_now = tamis__probe_rate_of_fill(bits, hashes, state->distinct, state->fill);
+}
+
 static size_t bloom_touched(const tamis_filter *f, uint64_t hash,
                             uint64_t offsets[TAMIS__TOUCHED_MOST]) {
     struct tamis__probe p = tamis__probe_first(hash);
@@ -145,7 +151,7 @@ const struct tamis__family tamis__bloom = {
     .traits = bloom_traits,
     .check = bloom_check,
     .ops = bloom_ops,
-    .state = tamis__bloom_state,
+    .state = bloom_state,
     .merge = tamis__bloom_merge,
     .touched = bloom_touched,
 };

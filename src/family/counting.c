@@ -225,7 +225,7 @@ static void counting_state(const tamis_filter *f, struct tamis__state *state) {
     }
     state->fill = (double)used / counters;
     state->distinct = tamis__probe_keys(counters, hashes, state->fill, &state->distinct_error);
-    state->rate_now = pow(state->fill, hashes);
+    state->rate_now = tamis__probe_rate_of_fill(counters, hashes, state->distinct, state->fill);
     state->stages = 1;
 }
 

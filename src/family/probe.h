@@ -46,8 +46,9 @@ TAMIS_TEMPLATE uint64_t tamis__probe_next(struct tamis__probe *p, uint64_t place
 /* Expected share of places in use. */
 double tamis__probe_fill(double places, double hashes, double keys);
 
-/* Expected rate. */
+/* Expected rate; the same where the fill is known. */
 double tamis__probe_rate(double places, double hashes, double keys);
+double tamis__probe_rate_of_fill(double places, double hashes, double keys, double fill);
 
 /* The keys that explain a fill, and one standard deviation of that estimate. */
 double tamis__probe_keys(double places, double hashes, double fill, double *error);
