@@ -82,10 +82,11 @@ static void build_parse(struct args *args, struct build_request *r) {
     }
 }
 
-/* All keys are known, so a static kind; but those do not reach every rate. */
+/* All keys are known, so a static kind, unless -n asks for room; but those do not reach every
+ * rate. */
 static void choose_kind(tamis_options *want) {
     tamis_sizing sizing = TAMIS_SIZING_INIT;
-    want->needs = TAMIS_NEED_STATIC;
+    want->needs = want->capacity != 0 ? TAMIS_NEED_ADD : TAMIS_NEED_STATIC;
     if (want->format == NULL && tamis_size(want, &sizing) == TAMIS_E_TOO_FINE) {
         want->kind = TAMIS_BLOOM;
         want->needs = 0;
@@ -194,8 +195,9 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
 static struct job build_job(const struct build_request *r, struct build *b) {
     const tamis_options *want = &r->want;
     struct job job = {build_work, build_emit, b, want->capacity, true};
-    const bool is_static =
-        want->kind == TAMIS_AUTO || (tamis_kind_caps(want->kind) & TAMIS_IS_STATIC);
+    const bool is_static = want->kind == TAMIS_AUTO
+                               ? want->needs == TAMIS_NEED_STATIC
+                               : (tamis_kind_caps(want->kind) & TAMIS_IS_STATIC) != 0;
     if (want->format != NULL && strcmp(want->format, "tamis") != 0) {
         job.work = work_nothing;
         job.emit = build_emit_bytes;
@@ -254,7 +256,8 @@ const struct command command_build = {
     "-o FILE [-k KIND | --to FORMAT] [-p RATE] [-n N] [KEYS] [INPUT]...",
     "Makes a filter of all records (lines) of the inputs, or of standard input, and writes it\n"
     "to FILE.  Any number of keys, in any order, repeats welcome.  Without -k the kind is\n"
-    "chosen for keys that are all known now; 'tamis plan' explains the choice.",
+    "chosen for keys that are all known now, or with -n for keys that are added later;\n"
+    "'tamis plan' explains the choice.",
     {build_options, options_keys, options_running, NULL},
     "  tamis build -o seen.tamis urls.txt\n"
     "  tamis build -p 1e-6 -o pw.tamis --hex -t : -F 1 pwned-passwords.txt\n"

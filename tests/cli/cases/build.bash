@@ -61,6 +61,10 @@ check 'over capacity: 3 and the rate now' rc=3 err="over its capacity of 100 key
 check 'the work was done all the same' out='1000\n' -- "$TAMIS" query -c n.tamis keys
 check 'cuckoo is full: 2' rc=2 err='larger -n than 100' -- "$TAMIS" build -k cuckoo -n 100 -o full.tamis keys
 truth 'and no file' test ! -e full.tamis
+check '-n without -k: a kind that takes adds' err='n.tamis: block, 1,000 keys' -- "$TAMIS" build -f -n 10K -o n.tamis keys
+check 'and it does' in='one more\n' -- "$TAMIS" add -q n.tamis
+check '-n without -k at a low rate' err='n.tamis: bloom, ' -- "$TAMIS" build -f -n 10K -p 1e-12 -o n.tamis keys
+check '-n without -k, too small: 3' rc=3 err='over its capacity of 100 keys' -- "$TAMIS" build -q -f -n 100 -o n.tamis keys
 check '-n 0' err='*' rc=0 in='' -- "$TAMIS" build -f -k bloom -n 0 -o n.tamis
 
 # -o
