@@ -24,8 +24,15 @@ static void write_plainly(const char *text) {
     (void)ignored;
 }
 
-/* Only calls that are allowed in a handler.  SA_RESETHAND has restored the default action, so
- * that the parent sees which signal it was. */
+/* So that the parent sees which signal it was. */
+static void die_of(int number) {
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* Only calls that are allowed in a handler.  The default action is restored here, not by
+ * SA_RESETHAND: with that, a second signal that comes before the handler has begun kills at once,
+ * and timeout(1) always sends two. */
 static void on_signal(int number) {
     const int written_anew = saving && unlink(temporary) == 0;
     if (committing && !written_anew) {
@@ -33,7 +40,7 @@ static void on_signal(int number) {
         return;
     }
     if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
-    raise(number);
+    die_of(number);
 }
 
 /* A mapped file has been cut short by somebody: what was there cannot be read any more. */
@@ -56,7 +63,7 @@ void interrupt_start(void) {
     for (size_t i = 0; i < SIGNALS; i++) {
         action.sa_handler = on_signal;
         sigemptyset(&action.sa_mask);
-        action.sa_flags = (int)(SA_RESETHAND | SA_RESTART);
+        action.sa_flags = SA_RESTART;
         /* What the parent had ignored (nohup) stays ignored. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN) {
             sigaction(signals[i], &action, NULL);
@@ -80,5 +87,5 @@ bool interrupt_waits(void) { return postponed != 0; }
 
 void interrupt_saved(void) {
     saving = committing = 0;
-    if (postponed) raise((int)postponed);
+    if (postponed) die_of((int)postponed);
 }
