@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/bits.h"
-#include "core/lock.h"
+#include "core/mutex.h"
 #include "family/keys.h"
 #include "filter.h"
 #include "format/format.h"
@@ -22,11 +22,11 @@ struct tamis_builder {
     const struct tamis__family *family;
     struct tamis__want want;
     tamis_filter like;
-    struct tamis__lock lock;  /* for adding what is not collected: keys.h has its own */
-    uint64_t count;           /* likewise */
-    struct tamis__keys *keys; /* either this */
-    tamis_filter *direct;     /* or this; neither after finish */
-    bool foreign;             /* another system's filter: only this is used */
+    struct tamis__mutex mutex; /* for adding what is not collected: keys.h has its own */
+    uint64_t count;            /* likewise */
+    struct tamis__keys *keys;  /* either this */
+    tamis_filter *direct;      /* or this; neither after finish */
+    bool foreign;              /* another system's filter: only this is used */
     struct tamis__order order;
 };
 
@@ -84,7 +84,7 @@ static tamis_status builder_new(const tamis_options *options, struct tamis_build
         return TAMIS_E_NOMEM;
     }
     *b = plan;
-    tamis__lock_open(&b->lock);
+    tamis__mutex_open(&b->mutex);
     *out = b;
     return TAMIS_OK;
 }
@@ -109,7 +109,7 @@ void tamis_builder_free(tamis_builder *b) {
     tamis__keys_free(b->keys);
     tamis_free(b->direct);
     tamis__order_close(&b->order);
-    tamis__lock_close(&b->lock);
+    tamis__mutex_close(&b->mutex);
     const tamis_allocator a = b->like.allocator;
     tamis__release(&a, b, sizeof *b);
 }
@@ -127,11 +127,11 @@ uint64_t tamis_builder_count(const tamis_builder *b) {
 /* Hashes that are not collected. */
 static tamis_status add_in_turn(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
                                 size_t count) {
-    tamis__lock(&b->lock);
+    tamis__mutex_lock(&b->mutex);
     const tamis_status status = b->foreign ? tamis__order_add(&b->order, lo, hi, count)
                                            : tamis_add_hash_batch(b->direct, lo, count, NULL, NULL);
     if (status == TAMIS_OK) b->count += count;
-    tamis__unlock(&b->lock);
+    tamis__mutex_unlock(&b->mutex);
     return status;
 }
 

@@ -17,8 +17,6 @@
  * count.
  *
  * Costs   four times a bloom filter; an operation touches k lines. */
-#include <math.h>
-
 #include "core/bytes.h"
 #include "core/ones.h"
 #include "family/family.h"

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "core/bits.h"
-#include "core/lock.h"
+#include "core/mutex.h"
 #include "core/parallel.h"
 #include "family/keys_group.h"
 #include "family/keys_runs.h"
@@ -38,7 +38,7 @@ struct piece {
 
 struct tamis__keys {
     tamis_allocator allocator;
-    struct tamis__lock lock; /* for adding */
+    struct tamis__mutex mutex; /* for adding */
     uint64_t count;
     struct piece *filling;           /* or NULL */
     struct piece *full, *spare;      /* lists: of hashes that are not in runs; to be filled again */
@@ -93,7 +93,7 @@ tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const
         tamis__release(a, k, sizeof *k);
         return status;
     }
-    tamis__lock_open(&k->lock);
+    tamis__mutex_open(&k->mutex);
     *out = k;
     return TAMIS_OK;
 }
@@ -142,7 +142,7 @@ void tamis__keys_free(struct tamis__keys *k) {
     if (k == NULL) return;
     tamis__keys_drop(k);
     tamis__release(&k->allocator, k->start, k->start_bytes);
-    tamis__lock_close(&k->lock);
+    tamis__mutex_close(&k->mutex);
     const tamis_allocator a = k->allocator;
     tamis__release(&a, k, sizeof *k);
 }
@@ -244,15 +244,15 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
 
 /* ---- intake */
 
-/* All of the intake is with the lock held. */
+/* All of the intake is with the mutex locked. */
 
 /* Makes a run of some hashes of a piece that nobody else has. */
 static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
     struct tamis__run *run = tamis__runs_begin(&k->runs, count);
     if (run == NULL) return TAMIS_E_NOMEM;
-    if (k->held_limit == 0) tamis__unlock(&k->lock);
+    if (k->held_limit == 0) tamis__mutex_unlock(&k->mutex);
     tamis__run_fill(run, hashes, count);
-    if (k->held_limit == 0) tamis__lock(&k->lock);
+    if (k->held_limit == 0) tamis__mutex_lock(&k->mutex);
     tamis__runs_append(&k->runs, run);
     return TAMIS_OK;
 }
@@ -272,11 +272,8 @@ static tamis_status make_runs(struct tamis__keys *k, struct piece *p) {
 /* Of what is in runs now. */
 static void drop_piece(struct tamis__keys *k, struct piece *p) {
     const size_t bytes = p->bytes;
-    if (!tamis__runs_give(&k->runs, p, bytes)) {
-        free_piece(k, p);
-    } else {
-        k->held_bytes -= bytes;
-    }
+    k->held_bytes -= bytes;
+    if (!tamis__runs_give(&k->runs, p, bytes)) tamis__table_free(&k->allocator, p, bytes);
 }
 
 /* Are the hashes of one shard, and is there memory for more of them? */
@@ -359,9 +356,9 @@ static tamis_status add_locked(struct tamis__keys *k, const uint64_t *hashes, si
 }
 
 tamis_status tamis__keys_add(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
-    tamis__lock(&k->lock);
+    tamis__mutex_lock(&k->mutex);
     const tamis_status status = add_locked(k, hashes, count);
-    tamis__unlock(&k->lock);
+    tamis__mutex_unlock(&k->mutex);
     return status;
 }
 
@@ -379,11 +376,11 @@ static unsigned parts_for(const struct tamis__keys *k, unsigned lg_shards) {
 static tamis_status seal_piece(void *context, uint64_t i) {
     struct tamis__keys *k = (struct tamis__keys *)context;
     (void)i;
-    tamis__lock(&k->lock);
+    tamis__mutex_lock(&k->mutex);
     struct piece *p = pop_piece(&k->full);
     const tamis_status status = make_runs(k, p);
     drop_piece(k, p);
-    tamis__unlock(&k->lock);
+    tamis__mutex_unlock(&k->mutex);
     return status;
 }
 
