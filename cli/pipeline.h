@@ -3,9 +3,9 @@
  * Each thread runs the same loop:
  *
  *     read     one at a time: takes the next block of the input      (serial)
- *     work     splits, hashes, asks the filter                       (parallel)
+ *     work     splits, hashes, asks the filter, adds to the builder  (parallel)
  *     emit     when all blocks before it have been emitted: prints,  (serial, in input order)
- *              adds to the builder, counts
+ *              adds what must come in order, counts
  *
  * So a block stays in the cache of one core from the read to the end.  A thread whose block is not
  * the next one leaves it to whoever emits that, and goes on reading: to sleep and be woken takes

@@ -10,9 +10,6 @@
 #include "types.h"
 
 #define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
-/* Bytes of a filter of RedisBloom that comes in chunks: from a client, or from an AOF. */
-#define LOADED_MOST ((uint64_t)1 << 30)
-#define FOLLOWED_MOST ((uint64_t)1 << 36)
 
 /* ---- BF.INFO, BF.CARD, BF.DEBUG */
 
@@ -219,8 +216,7 @@ static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const
     if (bf_is_header(bytes, length)) {
         f = bf_from_header(bytes, length);
     } else {
-        const uint64_t most = redis_is_following(ctx) ? FOLLOWED_MOST : LOADED_MOST;
-        f = bf_of_legacy(bf_legacy_from_header(bytes, length, most));
+        f = bf_of_legacy(bf_legacy_from_header(bytes, length, memory_legacy_most(ctx)));
     }
     if (f != NULL && f->legacy != NULL && !memory_admits(ctx, bf_legacy_bytes(f->legacy))) {
         bf_free(f);

@@ -15,10 +15,6 @@
 #include "settings.h"
 #include "types.h"
 
-/* Bytes of a filter of RedisBloom that comes in chunks: from a client, or from an AOF. */
-#define LOADED_MOST ((uint64_t)1 << 30)
-#define FOLLOWED_MOST ((uint64_t)1 << 36)
-
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define UNKNOWN "Unknown argument received"
 #define ARITY "" /* in place of a text: the number of arguments is wrong */
@@ -488,8 +484,7 @@ static const char *load_header(RedisModuleCtx *ctx, const struct key *key, const
     if (cf_is_header(bytes, length)) {
         f = cf_from_header(bytes, length);
     } else if (length == CF_LEGACY_HEADER) {
-        const uint64_t most = redis_is_following(ctx) ? FOLLOWED_MOST : LOADED_MOST;
-        f = cf_of_legacy(cf_legacy_from_header(bytes, most));
+        f = cf_of_legacy(cf_legacy_from_header(bytes, memory_legacy_most(ctx)));
     } else {
         return "Invalid header";
     }

@@ -63,3 +63,7 @@ bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes) {
     if (bad_limit != 0 || bad_used != 0 || limit == 0) return true;
     return used < limit && bytes <= limit - used;
 }
+
+uint64_t memory_legacy_most(RedisModuleCtx *ctx) {
+    return (uint64_t)1 << (redis_is_following(ctx) ? 36 : 30);
+}
