@@ -69,13 +69,16 @@ struct goal {
     double keys, rate, hashes;
 };
 
-/* The deviations leave room for a little more. */
+/* With the keys that such a fill is taken for, or a filter at its capacity would say that it is
+ * over it.  The deviations leave room for a little more. */
 static bool places_suffice(uint64_t places, const void *context) {
     const struct goal *g = context;
     const double m = (double)places, mean = tamis__probe_fill(m, g->hashes, g->keys);
     const double fill = mean + TAMIS__SIGMAS * fill_deviation(m, g->hashes, g->keys);
     if (!(fill < 1)) return false;
-    const double more = beside(m, g->hashes, g->keys, fill);
+    double error;
+    const double keys = tamis__probe_keys(m, g->hashes, fill, &error);
+    const double more = beside(m, g->hashes, fmax(keys, g->keys), fill);
     const bool fits = more <= (g->rate - pow(mean, g->hashes)) / 8;
     return pow(fill, g->hashes) + (fits ? 0 : more) <= g->rate;
 }
