@@ -82,12 +82,17 @@ static void build_parse(struct args *args, struct build_request *r) {
     }
 }
 
+/* Another system's filter? */
+static bool is_foreign(const tamis_options *want) {
+    return want->format != NULL && strcmp(want->format, "tamis") != 0;
+}
+
 /* All keys are known, so a static kind, unless -n asks for room; but those do not reach every
  * rate. */
 static void choose_kind(tamis_options *want) {
     tamis_sizing sizing = TAMIS_SIZING_INIT;
     want->needs = want->capacity != 0 ? TAMIS_NEED_ADD : TAMIS_NEED_STATIC;
-    if (want->format == NULL && tamis_size(want, &sizing) == TAMIS_E_TOO_FINE) {
+    if (!is_foreign(want) && tamis_size(want, &sizing) == TAMIS_E_TOO_FINE) {
         want->kind = TAMIS_BLOOM;
         want->needs = 0;
     }
@@ -181,8 +186,9 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
             die("more keys than the %s filter has room for: give a larger -n than %s, or none",
                 kind, text_count(r->want.capacity).at);
         case TAMIS_E_TOO_FINE:
-            die("-p %s is lower than -k %s can reach; see 'tamis plan'",
-                text_exact(r->want.rate).at, kind);
+            die("-p %s is lower than %s %s can reach; see 'tamis plan'",
+                text_exact(r->want.rate).at, kind != NULL ? "-k" : "--to",
+                kind != NULL ? kind : r->want.format);
         case TAMIS_E_IO:
             die("cannot spill keys to disk; set TMPDIR to a directory with room");
         default:
@@ -198,7 +204,7 @@ static struct job build_job(const struct build_request *r, struct build *b) {
     const bool is_static = want->kind == TAMIS_AUTO
                                ? want->needs == TAMIS_NEED_STATIC
                                : (tamis_kind_caps(want->kind) & TAMIS_IS_STATIC) != 0;
-    if (want->format != NULL && strcmp(want->format, "tamis") != 0) {
+    if (is_foreign(want)) {
         job.work = work_nothing;
         job.emit = build_emit_bytes;
     } else if (want->capacity != 0 && !is_static) {

@@ -2,6 +2,7 @@
 #include "numbers.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,7 +184,7 @@ static void small_rate(double rate, char *text, size_t size) {
 
 struct text text_rate(double rate) {
     struct text text;
-    if (!(rate > 0)) {
+    if (!(rate >= DBL_MIN)) { /* what is less has not three digits */
         snprintf(text.at, sizeof text.at, "0");
     } else if (rate < 9.995e-5) {
         small_rate(rate, text.at, sizeof text.at);

@@ -128,7 +128,9 @@ check 'a kind like no other' rc=2 err='the kinds are bloom, block' -- "$TAMIS" b
 check '--to tamis' err='*' -- "$TAMIS" build -f --to tamis -o k.tamis keys
 check 'an unknown format' rc=2 err="unknown format 'tammis'; did you mean 'tamis'" -- "$TAMIS" build --to tammis -o k.tamis keys
 check 'a rate below what static kinds reach' err='^k.tamis: bloom, .* expected rate [0-9.]*e-1[23]$' -- "$TAMIS" build -f -p 1e-12 -o k.tamis keys
-check 'a rate that no kind reaches' rc=2 err='-p 1e-30 is lower than' -- "$TAMIS" build -f -p 1e-30 -o k.tamis keys
+check 'and one key at it is not over capacity' in='x\n' err='^k.tamis: bloom, 1 key ' -- "$TAMIS" build -f --to tamis -p 1e-12 -o k.tamis
+check 'a rate that no kind reaches' rc=2 err='-p 1e-30 is lower than -k bloom can reach' -- "$TAMIS" build -f -p 1e-30 -o k.tamis keys
+check 'a rate that is no number any more' in='x\n' err='expected rate 0$' -- "$TAMIS" build -f --to libbloom -p 1e-30 -o k.lib
 check 'full beyond telling' rc=3 err="capacity of 1 key: it holds at least [0-9]+, and its rate is now 100 %" -- "$TAMIS" build -q -f -k bloom -n 1 -o k.tamis many
 check 'a rate that is too low' rc=2 err='lower than -k fuse can reach' -- "$TAMIS" build -f -k fuse -p 1e-30 -o k.tamis keys
 
