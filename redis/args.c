@@ -43,3 +43,15 @@ void args_items(RedisModuleString **args, size_t count, struct items *items) {
         items->bytes[i] = RedisModule_StringPtrLen(args[i], &items->length[i]);
     }
 }
+
+size_t args_to_front(RedisModuleString **args, size_t front, size_t from, const bool *marks,
+                     size_t count, size_t marked) {
+    if (front == from && marked == count) return front + marked;
+    for (size_t i = 0; marked != 0 && i < count; i++) {
+        if (!marks[i]) continue;
+        RedisModuleString *arg = args[from + i];
+        args[from + i] = args[front];
+        args[front++] = arg;
+    }
+    return front;
+}

@@ -25,4 +25,9 @@ struct item arg_item(RedisModuleString *arg);
 /* The first of these arguments, at most STORE_BATCH. */
 void args_items(RedisModuleString **args, size_t count, struct items *items);
 
+/* Moves the `marked` ones of `count` arguments from `from` on to `front`; returns how many there
+ * are before the others then. */
+size_t args_to_front(RedisModuleString **args, size_t front, size_t from, const bool *marks,
+                     size_t count, size_t marked);
+
 #endif

@@ -203,20 +203,6 @@ static bool turn_to_now(RedisModuleCtx *ctx, RedisModuleString *name, struct bf 
     return !failed;
 }
 
-/* Moves the items that changed something to `front`, of all items of the command; returns how many
- * there are there then. */
-static size_t move_changed(RedisModuleString **all, size_t front, size_t from,
-                           const struct bf_batch *b) {
-    if (front == from && b->changes == b->done) return front + b->changes;
-    for (size_t i = 0; b->changes != 0 && i < b->done; i++) {
-        if (!b->changed[i]) continue;
-        RedisModuleString *item = all[from + i];
-        all[from + i] = all[front];
-        all[front++] = item;
-    }
-    return front;
-}
-
 /* Adds items and replies for each, up to the first that fails; those that changed something are
  * moved to the front of `items`.  Returns how many these are.
  *
@@ -238,7 +224,7 @@ static size_t add_items(RedisModuleCtx *ctx, struct bf *f, RedisModuleString **i
         if (many && !postponed) RedisModule_ReplyWithArray(ctx, (long)replies);
         answers_reply(ctx, b.fresh, b.done, ANSWERS_BOOLEANS);
         if (failed) reply_error(ctx, add_error(b.wrong));
-        changed = move_changed(items, changed, replied, &b);
+        changed = args_to_front(items, changed, replied, b.changed, b.done, b.changes);
         replied += replies;
     }
     if (postponed) RedisModule_ReplySetArrayLength(ctx, (long)replied);

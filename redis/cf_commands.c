@@ -182,16 +182,8 @@ static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **i
         const size_t refused = cf_add(f, &batch, how->nx, expansions, results);
         for (size_t i = 0; i < batch.count; i++) is_added[i] = results[i] == CF_ADDED;
         reply_results(ctx, how, results, is_added, batch.count, refused);
-        if (added == at && marks_count(is_added, batch.count) == batch.count) {
-            added += batch.count;
-            continue;
-        }
-        for (size_t i = 0; i < batch.count; i++) {
-            if (!is_added[i]) continue;
-            RedisModuleString *item = items[at + i];
-            items[at + i] = items[added];
-            items[added++] = item;
-        }
+        added = args_to_front(items, added, at, is_added, batch.count,
+                              marks_count(is_added, batch.count));
     }
     return added;
 }
