@@ -21,16 +21,24 @@ TAMIS_TEMPLATE uint64_t tamis__mulhi(uint64_t a, uint64_t b) {
 #endif
 }
 
-/* Both halves folded together: with an odd factor every bit depends on all of x, its upper bits
- * through the lower half and its lower bits through the upper half.  Of one product, where the
- * compiler has it: of two it computes both. */
-TAMIS_TEMPLATE uint64_t tamis__fold(uint64_t x, uint64_t odd) {
+/* Both halves: of one product, where the compiler has it; asked for one by one it computes two. */
+TAMIS_TEMPLATE uint64_t tamis__mulboth(uint64_t a, uint64_t b, uint64_t *low) {
 #if defined(__SIZEOF_INT128__)
-    const tamis__u128 product = (tamis__u128)x * odd;
-    return (uint64_t)(product >> 64) ^ (uint64_t)product;
+    const tamis__u128 product = (tamis__u128)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
 #else
-    return tamis__mulhi(x, odd) ^ (x * odd);
+    *low = a * b;
+    return tamis__mulhi(a, b);
 #endif
+}
+
+/* Both halves folded together: with an odd factor every bit depends on all of x, its upper bits
+ * through the lower half and its lower bits through the upper half. */
+TAMIS_TEMPLATE uint64_t tamis__fold(uint64_t x, uint64_t odd) {
+    uint64_t low;
+    const uint64_t high = tamis__mulboth(x, odd, &low);
+    return high ^ low;
 }
 
 /* A number below `range` from a uniform hash: its upper bits, by a multiply instead of a

@@ -6,7 +6,8 @@
  *
  * A scheme turns a key's hash into a sequence of places (first, next).  Two systems keep their
  * bits in big-endian words: bit q of such a table is bit q ^ 56 of the same bytes in
- * order, so the table stays as it is in the file. */
+ * order, so the table stays as it is in the file.  Our own tables have two schemes: places
+ * anywhere, and places in pairs (probe.h), which are made two at a time. */
 #ifndef TAMIS_FAMILY_BLOOM_KERNEL_H
 #define TAMIS_FAMILY_BLOOM_KERNEL_H
 
@@ -25,6 +26,13 @@
 #define DCSO_STEP UINT64_C(18446744073709550147)
 
 #define BIG_ENDIAN_WORDS 56
+
+/* Ours, too, but the shape tells it by PAIRED. */
+#define SCHEME_PAIRED UINT32_MAX
+
+TAMIS_TEMPLATE bool scheme_is_own(uint32_t scheme) {
+    return scheme == TAMIS__SCHEME_OWN || scheme == SCHEME_PAIRED;
+}
 
 TAMIS_TEMPLATE struct tamis__probe scheme_first(struct tamis__hash h, uint32_t scheme) {
     const uint64_t a = (uint32_t)h.lo, b = h.lo >> 32;
@@ -94,7 +102,7 @@ TAMIS_TEMPLATE bool bit_set(uint8_t *table, uint64_t q, uint32_t scheme, bool sh
     if (shared) {
         if (bit_test(table, q, true)) return false;
         was_free = (__atomic_fetch_or(word, word_mask, __ATOMIC_RELAXED) & word_mask) == 0;
-    } else if (scheme == TAMIS__SCHEME_OWN) {
+    } else if (scheme_is_own(scheme)) {
         was_free = (*word & word_mask) == 0;
         *word |= word_mask;
     } else {
@@ -109,6 +117,14 @@ TAMIS_TEMPLATE bool bit_set(uint8_t *table, uint64_t q, uint32_t scheme, bool sh
 TAMIS_TEMPLATE bool bloom_test(const tamis_filter *f, struct tamis__probe p, uint64_t probes,
                                uint32_t scheme, bool shared) {
     const uint64_t bits = f->shape.word[BITS];
+    for (; scheme == SCHEME_PAIRED && probes > 1; probes -= 2) {
+        const struct tamis__pair pair = tamis__probe_pair(&p, bits);
+        const unsigned first = bit_test(f->table, pair.first, shared);
+        if (!(first & bit_test(f->table, pair.second, shared))) return false;
+    }
+    if (scheme == SCHEME_PAIRED && probes > 0) {
+        return bit_test(f->table, tamis__probe_pair(&p, bits).first, shared);
+    }
     while (probes-- > 0) {
         if (!bit_test(f->table, scheme_next(&p, bits, scheme), shared)) return false;
     }
@@ -118,8 +134,14 @@ TAMIS_TEMPLATE bool bloom_test(const tamis_filter *f, struct tamis__probe p, uin
 TAMIS_TEMPLATE bool bloom_set(tamis_filter *f, struct tamis__probe p, uint32_t scheme,
                               bool shared) {
     const uint64_t bits = f->shape.word[BITS];
+    uint64_t probes = f->shape.word[HASHES];
     bool fresh = false;
-    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
+    for (; scheme == SCHEME_PAIRED && probes > 0; probes -= probes < 2 ? 1 : 2) {
+        const struct tamis__pair pair = tamis__probe_pair(&p, bits);
+        fresh |= bit_set(f->table, pair.first, scheme, shared);
+        if (probes > 1) fresh |= bit_set(f->table, pair.second, scheme, shared);
+    }
+    for (; probes > 0; probes--) {
         fresh |= bit_set(f->table, scheme_next(&p, bits, scheme), scheme, shared);
     }
     return fresh;
@@ -149,17 +171,27 @@ TAMIS_TEMPLATE size_t group_size(uint64_t probes) {
     return most < GROUP ? (size_t)most : GROUP;
 }
 
+TAMIS_TEMPLATE void fetch_place(const tamis_filter *f, uint64_t place, bool write) {
+    const uint8_t *at = f->table + (place >> 3);
+    if (write) TAMIS_PREFETCH_WRITE(at);
+    if (!write) TAMIS_PREFETCH(at);
+}
+
 /* The next `count` places of a key, written down and fetched; in a near cache only written.
  * The state goes in and out by value: behind a pointer it would be stored at every probe. */
 TAMIS_TEMPLATE struct tamis__probe write_places(const tamis_filter *f, struct tamis__probe p,
                                                 uint64_t count, uint64_t *places, uint32_t scheme,
                                                 bool fetch, bool write) {
     const uint64_t bits = f->shape.word[BITS];
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; scheme == SCHEME_PAIRED && i < count; i += 2) {
+        const struct tamis__pair pair = tamis__probe_pair(&p, bits);
+        places[i] = pair.first;
+        if (i + 1 < count) places[i + 1] = pair.second;
+        if (fetch) fetch_place(f, pair.first, write);
+    }
+    for (uint64_t i = 0; scheme != SCHEME_PAIRED && i < count; i++) {
         places[i] = scheme_next(&p, bits, scheme);
-        const uint8_t *at = f->table + (places[i] >> 3);
-        if (fetch && write) TAMIS_PREFETCH_WRITE(at);
-        if (fetch && !write) TAMIS_PREFETCH(at);
+        if (fetch) fetch_place(f, places[i], write);
     }
     return p;
 }

@@ -178,16 +178,21 @@ static const struct tamis__ops *counting_ops(const struct tamis__shape *shape, u
 /* ---- sizing */
 
 static tamis_status counting_shape(const struct tamis__want *want, struct tamis__shape *shape) {
-    uint64_t places;
-    uint32_t hashes;
-    const tamis_status status = tamis__probe_size(want, COUNTERS_MAX, &places, &hashes);
+    struct tamis__places size;
+    const tamis_status status = tamis__probe_size(want, COUNTERS_MAX, false, &size);
     if (status != TAMIS_OK) return status;
-    *shape = (struct tamis__shape){.word = {places, hashes}, .table_bytes = counting_bytes(places)};
+    *shape = (struct tamis__shape){.word = {size.places, size.hashes},
+                                   .table_bytes = counting_bytes(size.places)};
     return TAMIS_OK;
 }
 
+static struct tamis__places counting_places(const struct tamis__shape *shape) {
+    return (struct tamis__places){shape->word[COUNTERS], (uint32_t)shape->word[HASHES], false};
+}
+
 static double counting_rate(const struct tamis__shape *shape, double keys) {
-    return tamis__probe_rate((double)shape->word[COUNTERS], (double)shape->word[HASHES], keys);
+    const struct tamis__places of = counting_places(shape);
+    return tamis__probe_rate(&of, keys);
 }
 
 static void counting_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
@@ -215,15 +220,15 @@ static uint64_t counters_in_use(uint64_t word) {
 }
 
 static void counting_state(const tamis_filter *f, struct tamis__state *state) {
-    const double counters = (double)f->shape.word[COUNTERS];
-    const double hashes = (double)f->shape.word[HASHES];
+    const struct tamis__places of = counting_places(&f->shape);
+    const double counters = (double)of.places;
     uint64_t used = 0;
     for (uint64_t i = 0; i < f->shape.table_bytes; i += 8) {
         used += tamis__popcount(counters_in_use(tamis__load64(f->table + i)));
     }
     state->fill = (double)used / counters;
-    state->distinct = tamis__probe_keys(counters, hashes, state->fill, &state->distinct_error);
-    state->rate_now = tamis__probe_rate_of_fill(counters, hashes, state->distinct, state->fill);
+    state->distinct = tamis__probe_keys(counters, of.hashes, state->fill, &state->distinct_error);
+    state->rate_now = tamis__probe_rate_of_fill(&of, state->distinct, state->fill);
     state->stages = 1;
 }
 

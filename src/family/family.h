@@ -173,6 +173,9 @@ struct tamis__family {
      * how many.  For families whose files are changed in place. */
     size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MOST]);
 
+    /* The version of the .tamis format that its table came with.  NULL: 1. */
+    uint32_t (*version)(const tamis_filter *f);
+
     void (*state)(const tamis_filter *f, struct tamis__state *state);
     /* Copies of a key, if there can be more than one. */
     unsigned (*count)(const tamis_filter *f, struct tamis__hash h);

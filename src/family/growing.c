@@ -380,6 +380,17 @@ static const struct tamis__ops *growing_ops(const struct tamis__shape *shape, ui
     return &growing_table;
 }
 
+static uint32_t growing_version(const tamis_filter *f) {
+    const struct growing *g = (const struct growing *)f;
+    uint32_t version = 1;
+    for (unsigned i = 0; i < g->count; i++) {
+        const tamis_filter *s = g->stage[i];
+        const uint32_t needed = s->family->version == NULL ? 1 : s->family->version(s);
+        if (needed > version) version = needed;
+    }
+    return version;
+}
+
 static void growing_state(const tamis_filter *f, struct tamis__state *state) {
     const struct growing *g = (const struct growing *)f;
     double variance = 0, places = 0, used = 0, absent = 1;
@@ -416,6 +427,7 @@ const struct tamis__family tamis__growing = {
     .ops = growing_ops,
     .attach = growing_attach,
     .detach = growing_detach,
+    .version = growing_version,
     .state = growing_state,
     .export_bytes = growing_export_bytes,
     .export_table = growing_export_table,

@@ -14,7 +14,15 @@
  *
  * I is 24 to 26 / (k^3 (1 - f)^2) from 14 probes on.  That is next to nothing beside f^k, unless
  * there are few keys or the rate is very low: it made ten keys at 10^-6 miss their rate by an
- * eighth, and a thousand at 10^-9 by three times. */
+ * eighth, and a thousand at 10^-9 by three times.
+ *
+ * In pairs, two places of a line are more often both in use than two anywhere, since one key may
+ * have brought both.  With v visits of pairs a line, two given places of it are both free with
+ * the probability z^2 exp(v / P), where P = 512 * 511 / 2 is the number of pairs.  So a visit is
+ * passed with f^2 (1 + (z/f)^2 (exp(v/P) - 1)), which is 0.2 % above f^2 at 1 %, and costs as much
+ * as 0.1 % of the places.  (The two halves of a line, a place in each, would be easier to compute
+ * and cost twice that; three places a line, five times.)  The deviation of the fill is as above.
+ */
 #include "family/probe.h"
 
 #include <math.h>
@@ -32,23 +40,41 @@ double tamis__probe_fill(double places, double hashes, double keys) {
     return 1 - probe_free(places, hashes, keys);
 }
 
-#define BESIDE_FROM 10 /* probes; with fewer it is lost in f^k */
-
-/* What is added to the rate by keys that run beside one that is there. */
-static double beside(double places, double hashes, double keys, double fill) {
-    if (hashes < BESIDE_FROM) return 0;
-    return keys * 28 / (places * places * pow(hashes, 3) * (1 - fill) * (1 - fill));
+/* How much above f^k the rate is by places that come in pairs. */
+static double pairs_excess(const struct tamis__places *of, double keys, double fill) {
+    if (!of->paired || !(fill > 0)) return 1;
+    const double all = TAMIS__PAIR_LINE * (TAMIS__PAIR_LINE - 1) / 2.0;
+    const double lines = (double)of->places / TAMIS__PAIR_LINE, pairs = of->hashes / 2;
+    const double ratio = (1 - fill) / fill;
+    return pow(1 + ratio * ratio * expm1(keys * pairs / lines / all), pairs);
 }
 
-double tamis__probe_rate_of_fill(double places, double hashes, double keys, double fill) {
+#define BESIDE_FROM 10 /* visits; with fewer it is lost in f^k */
+
+/* What is added to the rate by keys that run beside one that is there; the second places of pairs
+ * do not. */
+static double beside(const struct tamis__places *of, double keys, double fill) {
+    const double visits = of->paired ? (of->hashes + 1) / 2 : of->hashes;
+    if (visits < BESIDE_FROM) return 0;
+    const double m = (double)of->places;
+    return keys * 28 / (m * m * pow(visits, 3) * (1 - fill) * (1 - fill)) *
+           pow(fill, of->hashes - visits);
+}
+
+/* Without those. */
+static double base_rate(const struct tamis__places *of, double keys, double fill) {
+    return pow(fill, of->hashes) * pairs_excess(of, keys, fill);
+}
+
+double tamis__probe_rate_of_fill(const struct tamis__places *of, double keys, double fill) {
     if (!(fill < 1)) return 1;
-    const double base = pow(fill, hashes), more = beside(places, hashes, keys, fill);
-    return more < base / 1000 ? base : fmin(base + more, 1); /* it is not that exactly known */
+    const double base = base_rate(of, keys, fill), more = beside(of, keys, fill);
+    return fmin(more < base / 1000 ? base : base + more, 1); /* it is not that exactly known */
 }
 
-double tamis__probe_rate(double places, double hashes, double keys) {
-    const double fill = tamis__probe_fill(places, hashes, keys);
-    return tamis__probe_rate_of_fill(places, hashes, keys, fill);
+double tamis__probe_rate(const struct tamis__places *of, double keys) {
+    const double fill = tamis__probe_fill((double)of->places, of->hashes, keys);
+    return tamis__probe_rate_of_fill(of, keys, fill);
 }
 
 static double fill_deviation(double places, double hashes, double keys) {
@@ -65,41 +91,56 @@ double tamis__probe_keys(double places, double hashes, double fill, double *erro
     return load * places / hashes;
 }
 
+/* ---- sizing */
+
 struct goal {
-    double keys, rate, hashes;
+    double keys, rate;
+    uint32_t hashes;
+    bool paired;
 };
 
 /* With the keys that such a fill is taken for, or a filter at its capacity would say that it is
  * over it.  The deviations leave room for a little more. */
 static bool places_suffice(uint64_t places, const void *context) {
     const struct goal *g = context;
+    const struct tamis__places of = {places, g->hashes, g->paired};
     const double m = (double)places, mean = tamis__probe_fill(m, g->hashes, g->keys);
     const double fill = mean + TAMIS__SIGMAS * fill_deviation(m, g->hashes, g->keys);
     if (!(fill < 1)) return false;
     double error;
-    const double keys = tamis__probe_keys(m, g->hashes, fill, &error);
-    const double more = beside(m, g->hashes, fmax(keys, g->keys), fill);
-    const bool fits = more <= (g->rate - pow(mean, g->hashes)) / 8;
-    return pow(fill, g->hashes) + (fits ? 0 : more) <= g->rate;
+    const double keys = fmax(tamis__probe_keys(m, g->hashes, fill, &error), g->keys);
+    const double more = beside(&of, keys, fill);
+    const bool fits = more <= (g->rate - base_rate(&of, g->keys, mean)) / 8;
+    return base_rate(&of, keys, fill) + (fits ? 0 : more) <= g->rate;
 }
 
-static uint64_t places_for(uint64_t keys, double rate, uint32_t hashes) {
-    const struct goal g = {(double)keys, rate, hashes};
-    return tamis__smallest(1, PLACES_MAX, places_suffice, &g);
+static bool lines_suffice(uint64_t lines, const void *context) {
+    return places_suffice(lines * TAMIS__PAIR_LINE, context);
+}
+
+/* UINT64_MAX if none. */
+static uint64_t places_for(const struct goal *g) {
+    if (!g->paired) return tamis__smallest(1, PLACES_MAX, places_suffice, g);
+    const uint64_t most = PLACES_MAX / TAMIS__PAIR_LINE;
+    return tamis__smallest(1, most, lines_suffice, g) * TAMIS__PAIR_LINE;
+}
+
+/* The numbers of probes among which the best is. */
+static void probes_around(double rate, uint32_t *low, uint32_t *high) {
+    const double best = -log2(rate);
+    *low = best < 3 ? 1 : (uint32_t)best - 2;
+    *high = best > TAMIS__PROBES_MAX - 2 ? TAMIS__PROBES_MAX : (uint32_t)best + 2;
+    if (*low > *high) *low = *high;
 }
 
 /* The fewest places, and the number of probes (any if *hashes is 0); UINT64_MAX if none. */
 static uint64_t fewest_places(uint64_t keys, double rate, uint32_t *hashes) {
     uint32_t low = *hashes, high = *hashes;
-    if (*hashes == 0) {
-        const double best = -log2(rate);
-        low = best < 3 ? 1 : (uint32_t)best - 2;
-        high = best > TAMIS__PROBES_MAX - 2 ? TAMIS__PROBES_MAX : (uint32_t)best + 2;
-        if (low > high) low = high;
-    }
+    if (*hashes == 0) probes_around(rate, &low, &high);
     uint64_t fewest = UINT64_MAX;
     for (uint32_t k = low; k <= high; k++) {
-        const uint64_t places = places_for(keys, rate, k);
+        const struct goal g = {(double)keys, rate, k, false};
+        const uint64_t places = places_for(&g);
         if (places <= PLACES_MAX && places < fewest) {
             fewest = places;
             *hashes = k;
@@ -108,18 +149,49 @@ static uint64_t fewest_places(uint64_t keys, double rate, uint32_t *hashes) {
     return fewest;
 }
 
-tamis_status tamis__probe_size(const struct tamis__want *want, uint64_t most, uint64_t *places,
-                               uint32_t *hashes) {
-    const uint64_t keys = want->capacity == 0 ? 1 : want->capacity;
-    *places = want->bits;
-    *hashes = want->hashes;
-    if (*hashes > TAMIS__PROBES_MAX) return TAMIS_E_ARGUMENT;
-    if (*places == 0) {
-        if (want->rate < tamis__rate_of_width(TAMIS__PROBES_MAX - 2)) return TAMIS_E_TOO_FINE;
-        *places = fewest_places(keys, want->rate, hashes);
-    } else if (*hashes == 0) {
-        *hashes = tamis_classic_hashes(*places, keys);
-        if (*hashes > TAMIS__PROBES_MAX) *hashes = TAMIS__PROBES_MAX;
+/* Below this many places a table is in the nearest cache, and lines do not count; above, r would
+ * have too few bits. */
+#define PAIRED_LEAST ((uint64_t)1 << 16)
+#define PAIRED_MOST ((uint64_t)1 << 48)
+
+/* A visit less is worth so much more space: at 1 % six probes, in three lines, take 0.3 % more than
+ * seven in four. */
+#define PAIRED_SPARE 1.005
+
+/* The fewest lines to visit with next to the fewest places.  There are not many more of them than
+ * without pairs, for any k. */
+static void size_in_pairs(uint64_t keys, double rate, struct tamis__places *size) {
+    uint32_t low, high;
+    uint64_t places[TAMIS__PROBES_MAX + 1], fewest = UINT64_MAX;
+    probes_around(rate, &low, &high);
+    for (uint32_t k = low; k <= high; k++) {
+        const struct goal g = {(double)keys, rate, k, true};
+        places[k] = places_for(&g);
+        if (places[k] < fewest) fewest = places[k];
     }
-    return *places > most ? TAMIS_E_TOO_BIG : TAMIS_OK;
+    *size = (struct tamis__places){UINT64_MAX, TAMIS__PROBES_MAX, true};
+    for (uint32_t k = low; k <= high; k++) {
+        const bool spare = (double)places[k] <= PAIRED_SPARE * (double)fewest;
+        const uint32_t visits = (k + 1) / 2, best = (size->hashes + 1) / 2;
+        if (!spare || visits > best || (visits == best && places[k] >= size->places)) continue;
+        size->places = places[k];
+        size->hashes = k;
+    }
+}
+
+tamis_status tamis__probe_size(const struct tamis__want *want, uint64_t most, bool pairs,
+                               struct tamis__places *size) {
+    const uint64_t keys = want->capacity == 0 ? 1 : want->capacity;
+    *size = (struct tamis__places){want->bits, want->hashes, false};
+    if (size->hashes > TAMIS__PROBES_MAX) return TAMIS_E_ARGUMENT;
+    if (size->places == 0) {
+        if (want->rate < tamis__rate_of_width(TAMIS__PROBES_MAX - 2)) return TAMIS_E_TOO_FINE;
+        size->places = fewest_places(keys, want->rate, &size->hashes);
+        const bool many = size->places >= PAIRED_LEAST && size->places <= PAIRED_MOST;
+        if (pairs && many && want->hashes == 0) size_in_pairs(keys, want->rate, size);
+    } else if (size->hashes == 0) {
+        size->hashes = tamis_classic_hashes(size->places, keys);
+        if (size->hashes > TAMIS__PROBES_MAX) size->hashes = TAMIS__PROBES_MAX;
+    }
+    return size->places > most ? TAMIS_E_TOO_BIG : TAMIS_OK;
 }

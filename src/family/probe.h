@@ -6,7 +6,10 @@
  * where a and b come from the key's 64-bit hash and c is a constant.  The cubic term keeps two
  * keys with related a and b apart, as plain double hashing does not.  Places are taken from
  * the upper bits by a multiply, so m may be any number up to 2^63 without a division, and c is
- * large because a small one would never reach the upper bits. */
+ * large because a small one would never reach the upper bits.
+ *
+ * In pairs: m is a multiple of 512, x_i chooses one of m / 512 lines, and what the multiply
+ * leaves over, r_i, two different places of that line.  An odd k has one place in its last line. */
 #ifndef TAMIS_FAMILY_PROBE_H
 #define TAMIS_FAMILY_PROBE_H
 
@@ -41,22 +44,54 @@ TAMIS_TEMPLATE uint64_t tamis__probe_next(struct tamis__probe *p, uint64_t place
     return place;
 }
 
+/* ---- in pairs */
+
+#define TAMIS__PAIR_LINE 512u /* places of a line */
+
+struct tamis__pair {
+    uint64_t first, second;
+};
+
+/* The two places of this visit among `places`; then goes on to the next.  r is the 32 bits of the
+ * product below the line: 9 of them are the first place in it, and the second is 1 to 511 further
+ * by the other 23. */
+TAMIS_TEMPLATE struct tamis__pair tamis__probe_pair(struct tamis__probe *p, uint64_t places) {
+    uint64_t low;
+    const uint64_t line = tamis__mulboth(p->x, places / TAMIS__PAIR_LINE, &low);
+    const uint32_t r = (uint32_t)(low >> 32), rest = r & 0x7fffff, first = r >> 23;
+    const uint32_t apart = (rest * (TAMIS__PAIR_LINE - 1)) >> 23;
+    const struct tamis__pair pair = {
+        line * TAMIS__PAIR_LINE + first,
+        line * TAMIS__PAIR_LINE + (first + 1 + apart) % TAMIS__PAIR_LINE};
+    p->x += p->y;
+    p->y += p->step;
+    p->step += TAMIS__PROBE_STEP;
+    return pair;
+}
+
 /* ---- the arithmetic of m places, k of them for each of n keys */
+
+struct tamis__places {
+    uint64_t places; /* m */
+    uint32_t hashes; /* k */
+    bool paired;
+};
 
 /* Expected share of places in use. */
 double tamis__probe_fill(double places, double hashes, double keys);
 
 /* Expected rate; the same where the fill is known. */
-double tamis__probe_rate(double places, double hashes, double keys);
-double tamis__probe_rate_of_fill(double places, double hashes, double keys, double fill);
+double tamis__probe_rate(const struct tamis__places *of, double keys);
+double tamis__probe_rate_of_fill(const struct tamis__places *of, double keys, double fill);
 
 /* The keys that explain a fill, and one standard deviation of that estimate. */
 double tamis__probe_keys(double places, double hashes, double fill, double *error);
 
 /* The places and probes for a want: as the user fixed them; or the fewest places with which
  * want->capacity keys stay within want->rate, unless the fill is more than TAMIS__SIGMAS
- * deviations above its mean.  E_ARGUMENT, E_TOO_FINE, E_TOO_BIG (more than `most` places). */
-tamis_status tamis__probe_size(const struct tamis__want *want, uint64_t most, uint64_t *places,
-                               uint32_t *hashes);
+ * deviations above its mean.  `pairs` allows them where they pay: many places, of which the user
+ * fixed nothing.  E_ARGUMENT, E_TOO_FINE, E_TOO_BIG (more than `most` places). */
+tamis_status tamis__probe_size(const struct tamis__want *want, uint64_t most, bool pairs,
+                               struct tamis__places *size);
 
 #endif

@@ -1,9 +1,9 @@
-/* native.c - the .tamis format, version 1 (doc/format.md has it for readers)
+/* native.c - the .tamis format, versions 1 and 2 (doc/format.md has it for readers)
  *
  *     offset size
  *       0     8   magic 93 74 61 6d 69 73 0d 0a  (".tamis\r\n"; a text mode that changes line
  *                 ends is found at once)
- *       8     4   version, 1
+ *       8     4   version: 1, or 2 if the table has a layout that came with it (bloom in pairs)
  *      12     4   bytes of this header, 192
  *      16     2   kind
  *      18     1   hasher: 0 XXH3-64, 1 SipHash-2-4, 2 none (keys come as hashes), 3 foreign
@@ -43,7 +43,7 @@
 
 static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', '\r', '\n'};
 
-#define VERSION 1
+#define VERSION 2 /* the newest */
 #define PIECE_LG TAMIS__PIECE_LG
 #define PIECE ((uint64_t)1 << PIECE_LG)
 
@@ -102,13 +102,18 @@ tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
 
 /* ---- writing */
 
+/* A filter is written in the oldest version that has its layout. */
+static uint32_t version_of(const tamis_filter *f) {
+    return f->family->version == NULL ? 1 : f->family->version(f);
+}
+
 void tamis__native_header(const tamis_filter *f, uint64_t table_bytes, uint64_t sums,
                           uint8_t header[TAMIS__HEADER_BYTES]) {
     struct tamis__writer w = {header, header + TAMIS__HEADER_BYTES, false};
     uint64_t rate;
     memcpy(&rate, &f->rate, 8);
     tamis__write_bytes(&w, magic, sizeof magic);
-    tamis__write32(&w, VERSION);
+    tamis__write32(&w, version_of(f));
     tamis__write32(&w, TAMIS__HEADER_BYTES);
     tamis__write16(&w, (uint16_t)f->family->kind);
     tamis__write8(&w, (uint8_t)f->hashing.id);
@@ -229,7 +234,7 @@ tamis_status tamis__native_frame(const uint8_t *bytes, uint64_t length, uint64_t
     if (tamis__xxh3(bytes, AT_HEADER_SUM, 0) != tamis__load64(bytes + AT_HEADER_SUM)) {
         return TAMIS_E_CHECKSUM;
     }
-    if (tamis__load32(bytes + 8) != VERSION || tamis__load32(bytes + 12) != TAMIS__HEADER_BYTES) {
+    if (tamis__load32(bytes + 8) == 0 || tamis__load32(bytes + 12) != TAMIS__HEADER_BYTES) {
         return TAMIS_E_CORRUPT;
     }
     *table_bytes = tamis__native_table_bytes(bytes);
@@ -315,6 +320,7 @@ static tamis_status native_decode(const uint8_t *bytes, uint64_t length, const t
     f->storage = TAMIS__BORROWED;
     f->unverified = options->unverified;
     status = tamis__filter_attach(f);
+    if (status == TAMIS_OK && version_of(f) != tamis__load32(bytes + 8)) status = TAMIS_E_CORRUPT;
     if (status != TAMIS_OK) {
         tamis__filter_free(f);
         return status;

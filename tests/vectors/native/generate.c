@@ -109,6 +109,18 @@ static void make_variant(const struct variant *v) {
     make_file(name, &c);
 }
 
+/* Version 2: bloom tables from 8 KiB on have their bits in pairs.  An even and an odd number of
+ * them, and such stages. */
+static void make_pairs(void) {
+    struct native_case c = {.kind = "bloom", .stage = "-", .how = "add", .keys = 1000};
+    c.capacity = 8000, c.rate = 0.01;
+    make_file("bloom-pairs-even", &c);
+    c.capacity = 20000, c.rate = 0.11;
+    make_file("bloom-pairs-odd", &c);
+    c.kind = "growing", c.stage = "bloom", c.capacity = 8000, c.rate = 0.02;
+    make_file("growing-bloom-pairs", &c);
+}
+
 int main(int argc, char **argv) {
     char *no_arguments[] = {argv[0], NULL};
     if (argc != 2) {
@@ -125,6 +137,7 @@ int main(int argc, char **argv) {
             "probe_hits\n");
     make_keys();
     for (size_t i = 0; variant_at(i) != NULL; i++) make_variant(variant_at(i));
+    make_pairs();
     fclose(manifest);
     tally("files", files);
     return run_end();
