@@ -218,10 +218,10 @@ static tamis_status distinct_shard(const struct tamis_builder *b, uint64_t shard
 
 /* One shard is grouped once; several are read twice, first to count the distinct keys. */
 static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
-    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(b->keys));
+    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(b->keys), TAMIS__SHARD_KEYS);
     const uint64_t shards = (uint64_t)1 << lg;
     struct tamis__group g;
-    tamis_status status = tamis__keys_seal(b->keys, b->want.threads, shards > 1);
+    tamis_status status = tamis__keys_seal(b->keys, lg, b->want.threads, shards > 1);
     uint64_t distinct = 0;
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
         status = distinct_shard(b, s, &g);

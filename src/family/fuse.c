@@ -87,7 +87,8 @@ static tamis_status fuse_peel(enum tamis__layout layout, const struct tamis__geo
     return tamis__peel_flat(layout, g, group->hashes, group->count, false, a, order);
 }
 
-static const struct tamis__peeled fuse_how = {fuse_geometry, fuse_peel, fuse_check_geometry};
+static const struct tamis__peeled fuse_how = {TAMIS__SHARD_KEYS, fuse_geometry, fuse_peel,
+                                              fuse_check_geometry};
 
 static enum tamis__layout layout_of(const struct tamis__shape *shape) {
     return shape->word[TAMIS__PEELED_ARITY] == 3 ? TAMIS__FUSE3 : TAMIS__FUSE4;
@@ -103,7 +104,8 @@ static bool check_shard(const struct tamis__shape *shape, const struct tamis__sh
     return tamis__peeled_check_shard(&fuse_how, layout_of(shape), shape, shard);
 }
 
-static const struct tamis__shard_maker fuse_maker = {build_shard, check_shard};
+static const struct tamis__shard_maker fuse_maker = {TAMIS__SHARD_KEYS, 7, build_shard,
+                                                     check_shard};
 
 /* ---- operations: portable and avx2 for each arity and access; wrappers only */
 

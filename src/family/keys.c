@@ -54,9 +54,9 @@ struct tamis__keys {
     size_t start_bytes;
 };
 
-unsigned tamis__keys_lg_shards(uint64_t count) {
+unsigned tamis__keys_lg_shards(uint64_t count, uint64_t most) {
     unsigned lg = 0;
-    while (lg < TAMIS__SHARDS_LG_MAX && count >> lg > TAMIS__SHARD_KEYS) lg++;
+    while (lg < TAMIS__SHARDS_LG_MAX && count >> lg > most) lg++;
     return lg;
 }
 
@@ -66,9 +66,9 @@ uint64_t tamis__keys_count(const struct tamis__keys *keys) { return keys->count;
  */
 #define BUILD_BYTES 16
 
-unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned wanted) {
+unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned lg_shards, unsigned wanted) {
     if (k->held_limit == 0) return wanted;
-    const uint64_t shard = (k->count >> tamis__keys_lg_shards(k->count)) * BUILD_BYTES + 1;
+    const uint64_t shard = (k->count >> lg_shards) * BUILD_BYTES + 1;
     const uint64_t most = 2 * k->held_limit / shard;
     return most >= wanted ? wanted : most > 1 ? (unsigned)most : 1;
 }
@@ -395,14 +395,14 @@ static tamis_status seal_runs(struct tamis__keys *k, unsigned lg_shards, unsigne
     return status;
 }
 
-tamis_status tamis__keys_seal(struct tamis__keys *k, unsigned threads, bool again) {
+tamis_status tamis__keys_seal(struct tamis__keys *k, unsigned lg_shards, unsigned threads,
+                              bool again) {
     if (k->sealed) return TAMIS_OK;
     k->sealed = true;
     k->again = again;
-    const unsigned lg_shards = tamis__keys_lg_shards(k->count);
     if (k->filling != NULL) push_piece(&k->full, k->filling);
     k->filling = NULL;
-    if (k->runs.first != NULL || (k->borrowed == NULL && lg_shards != 0)) {
+    if (k->runs.first != NULL || (k->borrowed == NULL && k->count > TAMIS__SHARD_KEYS)) {
         return seal_runs(k, lg_shards, threads);
     }
     k->lg_parts = parts_for(k, lg_shards);
@@ -414,6 +414,8 @@ tamis_status tamis__keys_seal(struct tamis__keys *k, unsigned threads, bool agai
     if (k->start == NULL || k->grouped == NULL) return TAMIS_E_NOMEM;
     return group_all(k, lg, lg_shards, threads, k->start, k->grouped);
 }
+
+bool tamis__keys_copied(const struct tamis__keys *k) { return k->grouped == NULL || k->again; }
 
 /* ---- a shard */
 

@@ -5,9 +5,9 @@
  * order in which every static family wants them.
  *
  *   intake   g = mix64(h): a bijection, so that even a weak hash has uniform upper bits;
- *   shard    the top `lg_shards` bits of g; enough shards that one has at most
- *            TAMIS__SHARD_KEYS hashes on average.  Depends on the number of hashes only, so
- *            the result does not depend on memory or threads;
+ *   shard    the top `lg_shards` bits of g; enough shards that one has at most so many hashes
+ *            on average as the family wants, TAMIS__SHARD_KEYS as a rule.  Depends on the
+ *            number of hashes only, so the result does not depend on memory or threads;
  *   inside   g << lg_shards, so that the upper bits are uniform again;
  *   buckets  the shard's hashes are grouped by their top `lg_buckets` bits, and bucket b is
  *            hashes[start[b] .. start[b+1]).  The order within a bucket is not defined: what
@@ -39,11 +39,11 @@ tamis_status tamis__keys_borrow(const tamis_allocator *a, const uint64_t *hashes
 /* Hashes added, repeats included. */
 uint64_t tamis__keys_count(const struct tamis__keys *keys);
 
-/* log2 of the number of shards for `count` hashes. */
-unsigned tamis__keys_lg_shards(uint64_t count);
+/* log2 of the number of shards for `count` hashes, at most `most` in each on average. */
+unsigned tamis__keys_lg_shards(uint64_t count, uint64_t most);
 
 /* How many threads may build a shard each, within the memory that was given. */
-unsigned tamis__keys_threads(const struct tamis__keys *keys, unsigned wanted);
+unsigned tamis__keys_threads(const struct tamis__keys *keys, unsigned lg_shards, unsigned wanted);
 
 /* One shard's hashes, grouped; freed by the caller. */
 struct tamis__group {
@@ -58,10 +58,14 @@ struct tamis__group {
     size_t hashes_bytes, start_bytes; /* as allocated */
 };
 
-/* No more adds: gets the hashes ready for shards, on several threads.  May free what was
- * collected as it goes, so after a failure there is nothing to build from.  Each shard can be asked
- * for once, unless it is said that they will be `again`. */
-tamis_status tamis__keys_seal(struct tamis__keys *keys, unsigned threads, bool again);
+/* No more adds: gets the hashes ready for 2^lg_shards shards, on several threads.  May free what
+ * was collected as it goes, so after a failure there is nothing to build from.  Each shard can be
+ * asked for once, unless it is said that they will be `again`. */
+tamis_status tamis__keys_seal(struct tamis__keys *keys, unsigned lg_shards, unsigned threads,
+                              bool again);
+
+/* Sealed: have shards copies of their hashes, besides those that are kept? */
+bool tamis__keys_copied(const struct tamis__keys *keys);
 
 /* Frees the hashes: no more shards will be asked for. */
 void tamis__keys_drop(struct tamis__keys *keys);

@@ -278,14 +278,14 @@ tamis_status tamis__peeled_shape(const struct tamis__peeled *how, enum tamis__la
                                  const struct tamis__want *want, struct tamis__shape *shape) {
     const unsigned width = tamis__width_for(want->rate);
     if (width > TAMIS__WIDTH_MAX) return TAMIS_E_TOO_FINE;
-    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity);
+    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity, how->most);
     *shape = (struct tamis__shape){.table_bytes = 0};
     shape->word[TAMIS__STATIC_LG_SHARDS] = lg_shards;
     shape->word[TAMIS__STATIC_KEYS] = want->capacity;
     shape->word[TAMIS__PEELED_WIDTH] = width;
     shape->word[TAMIS__PEELED_ARITY] = tamis__arity(layout);
     shape->table_bytes = tamis__shards_estimate(
-        want->capacity, shard_bits(how, layout, want->capacity >> lg_shards, width));
+        want->capacity, lg_shards, shard_bits(how, layout, want->capacity >> lg_shards, width));
     return shape->table_bytes == UINT64_MAX ? TAMIS_E_TOO_BIG : TAMIS_OK;
 }
 

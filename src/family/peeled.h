@@ -56,6 +56,7 @@ enum {
 
 /* What a family brings: how large its array is at which attempt, and how it is peeled. */
 struct tamis__peeled {
+    uint64_t most; /* keys of a shard, on average: as of its tamis__shard_maker */
     /* The geometry for so many keys (at most TAMIS__PEEL_KEYS_MAX), without the salt.  Every
      * few attempts it must have more slots. */
     struct tamis__geometry (*geometry)(enum tamis__layout layout, size_t keys, unsigned attempt);

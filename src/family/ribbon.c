@@ -126,10 +126,11 @@ static double shard_bytes(struct tamis__ribbon_form form, uint64_t count) {
 static tamis_status ribbon_shape(const struct tamis__want *want, struct tamis__shape *shape) {
     struct tamis__ribbon_form form;
     if (!form_for(want->rate, &form)) return TAMIS_E_TOO_FINE;
-    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity);
+    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity, TAMIS__SHARD_KEYS);
     const uint64_t keys = want->capacity >> lg_shards;
     const double bits = keys == 0 ? 0 : 8 * shard_bytes(form, keys) / (double)keys;
-    *shape = (struct tamis__shape){.table_bytes = tamis__shards_estimate(want->capacity, bits)};
+    *shape = (struct tamis__shape){.table_bytes =
+                                       tamis__shards_estimate(want->capacity, lg_shards, bits)};
     shape->word[TAMIS__STATIC_LG_SHARDS] = lg_shards;
     shape->word[TAMIS__STATIC_KEYS] = want->capacity;
     shape->word[TAMIS__RIBBON_COLUMNS] = form.columns;
@@ -213,7 +214,8 @@ static bool shard_check(const struct tamis__shape *shape, const struct tamis__sh
     return shard_read(tamis__ribbon_form_of(shape), shard, &view);
 }
 
-static const struct tamis__shard_maker ribbon_maker = {tamis__ribbon_build_shard, shard_check};
+static const struct tamis__shard_maker ribbon_maker = {TAMIS__SHARD_KEYS, 4.5,
+                                                       tamis__ribbon_build_shard, shard_check};
 
 static tamis_status ribbon_attach(tamis_filter *filter) {
     struct tamis__ribbon *f = (struct tamis__ribbon *)(void *)filter;

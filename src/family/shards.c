@@ -14,10 +14,10 @@ static uint64_t directory_bytes(unsigned lg_shards) {
     return (uint64_t)TAMIS__SHARD_ENTRY << lg_shards;
 }
 
-uint64_t tamis__shards_estimate(uint64_t keys, double bits) {
+uint64_t tamis__shards_estimate(uint64_t keys, unsigned lg_shards, double bits) {
     const double bytes = (double)keys * bits / 8;
     if (bytes > 0x1p60) return UINT64_MAX;
-    return directory_bytes(tamis__keys_lg_shards(keys)) + padded((uint64_t)bytes + 1);
+    return directory_bytes(lg_shards) + padded((uint64_t)bytes + 1);
 }
 
 /* ---- building */
@@ -88,10 +88,22 @@ static tamis_status join(struct build *b, unsigned lg_shards, tamis_filter *f) {
     return TAMIS_OK;
 }
 
+/* Hashes are kept until all shards are built, and a shard may have its own once more while it is:
+ * of few shards not too many are built at once, or a build would take three times its hashes.
+ * Threads that find no shard help with one. */
+#define SCRATCH_MOST (1.2 * 8) /* bytes for each key of all shards */
+
+static unsigned shards_at_once(const struct build *b, unsigned lg_shards) {
+    const double scratch = b->maker->scratch + (tamis__keys_copied(b->keys) ? 8 : 0);
+    const double most = (double)b->count * SCRATCH_MOST / scratch;
+    const unsigned threads = tamis__keys_threads(b->keys, lg_shards, b->threads);
+    return most >= threads ? threads : most > 1 ? (unsigned)most : 1;
+}
+
 tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
                                  const struct tamis__shape *own, unsigned threads,
                                  struct tamis__keys *keys, tamis_filter *f) {
-    const unsigned lg_shards = tamis__keys_lg_shards(tamis__keys_count(keys));
+    const unsigned lg_shards = tamis__keys_lg_shards(tamis__keys_count(keys), maker->most);
     const uint64_t count = (uint64_t)1 << lg_shards;
     struct build b = {maker, own, keys, count, threads < 1 ? 1 : threads, 1, &f->allocator, NULL};
     size_t bytes;
@@ -100,8 +112,8 @@ tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
     if (b.shards == NULL) return TAMIS_E_NOMEM;
     memset(b.shards, 0, bytes);
 
-    tamis_status status = tamis__keys_seal(keys, threads, false);
-    b.at_once = tamis__keys_threads(keys, b.threads);
+    tamis_status status = tamis__keys_seal(keys, lg_shards, threads, false);
+    b.at_once = shards_at_once(&b, lg_shards);
     if (status == TAMIS_OK) status = tamis__parallel(b.at_once, count, build_one, &b);
     tamis__keys_drop(keys); /* memory for what follows */
     if (status == TAMIS_OK) status = join(&b, lg_shards, f);

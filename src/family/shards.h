@@ -2,7 +2,7 @@
  *
  * A static filter is built from all of its keys at once.  To bound the memory of a build and
  * to let threads share it, the set is cut into shards by the top bits of the hash (keys.h),
- * each built by itself.  Up to TAMIS__SHARD_KEYS keys there is one shard.
+ * each built by itself.  There is one shard up to as many keys as the family wants in one.
  *
  * The table
  *     directory: one entry of 64 bytes per shard
@@ -49,6 +49,8 @@ struct tamis__static {
 
 /* What a family gives to be built in shards. */
 struct tamis__shard_maker {
+    uint64_t most;  /* keys of a shard, on average */
+    double scratch; /* bytes for each of them while it is built, besides its hash */
     /* Builds one shard from hashes, grouped (see keys.h), at least one of them; leaves them
      * distinct.  Never fails but for memory.  `threads` may be used inside; the result must
      * not depend on it.  `shape` has the family's own words already (width, arity, ...). */
@@ -63,8 +65,8 @@ struct tamis__shard_maker {
 tamis_status tamis__shards_build(const struct tamis__shard_maker *maker,
                                  const struct tamis__shape *own, unsigned threads,
                                  struct tamis__keys *keys, tamis_filter *f);
-/* Bytes of a table whose shards hold `keys` keys in all at `bits` bits per key: for sizing. */
-uint64_t tamis__shards_estimate(uint64_t keys, double bits);
+/* Bytes of a table of 2^lg_shards shards, `keys` keys in all at `bits` bits per key: for sizing. */
+uint64_t tamis__shards_estimate(uint64_t keys, unsigned lg_shards, double bits);
 bool tamis__shards_check(const struct tamis__shape *shape);
 tamis_status tamis__shards_attach(const struct tamis__shard_maker *maker, tamis_filter *f);
 void tamis__shards_detach(tamis_filter *f);

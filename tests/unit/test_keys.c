@@ -33,9 +33,9 @@ static size_t sorted_set(const uint64_t *hashes, size_t count, uint64_t *out) {
 
 /* Reads all shards; checks each by itself; returns their hashes, sorted, in `out`. */
 static size_t collect(struct tamis__keys *keys, uint64_t *out) {
-    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(keys));
+    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(keys), TAMIS__SHARD_KEYS);
     size_t total = 0;
-    assert_int_equal(tamis__keys_seal(keys, 3, false), TAMIS_OK);
+    assert_int_equal(tamis__keys_seal(keys, lg, 3, false), TAMIS_OK);
     for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
         struct tamis__group group;
         assert_int_equal(tamis__keys_shard(keys, shard, &group), TAMIS_OK);
@@ -119,7 +119,7 @@ static void test_shards(void **state) {
     uint64_t *hashes = hashes_make(count, 5, STREAM_MEMBERS);
     (void)state;
     for (size_t i = 1; i < count; i += 9) hashes[i] = hashes[i - 1];
-    assert_true(tamis__keys_lg_shards(count) >= 1);
+    assert_true(tamis__keys_lg_shards(count, TAMIS__SHARD_KEYS) >= 1);
     same_set(hashes, count);
     free(hashes);
 }
@@ -172,19 +172,19 @@ static void test_runs(void **state) {
 }
 
 static void test_lg_shards(void **state) {
+    const uint64_t most = TAMIS__SHARD_KEYS;
     (void)state;
-    assert_int_equal(tamis__keys_lg_shards(0), 0);
-    assert_int_equal(tamis__keys_lg_shards(1), 0);
-    assert_int_equal(tamis__keys_lg_shards(TAMIS__SHARD_KEYS), 0);
+    assert_int_equal(tamis__keys_lg_shards(0, most), 0);
+    assert_int_equal(tamis__keys_lg_shards(1, most), 0);
+    assert_int_equal(tamis__keys_lg_shards(most, most), 0);
     unsigned before = 0;
     for (unsigned lg = 0; lg < 64; lg++) {
-        const unsigned shards = tamis__keys_lg_shards(UINT64_C(1) << lg);
+        const unsigned shards = tamis__keys_lg_shards(UINT64_C(1) << lg, most);
         assert_true(shards >= before && shards <= TAMIS__SHARDS_LG_MAX);
-        assert_true(shards == TAMIS__SHARDS_LG_MAX ||
-                    (UINT64_C(1) << lg) >> shards <= TAMIS__SHARD_KEYS);
+        assert_true(shards == TAMIS__SHARDS_LG_MAX || (UINT64_C(1) << lg) >> shards <= most);
         before = shards;
     }
-    assert_int_equal(tamis__keys_lg_shards(UINT64_MAX), TAMIS__SHARDS_LG_MAX);
+    assert_int_equal(tamis__keys_lg_shards(UINT64_MAX, most), TAMIS__SHARDS_LG_MAX);
 }
 
 /* Each thread has a shard in memory: 16 bytes a hash. */
@@ -200,7 +200,7 @@ static void test_threads_within_memory(void **state) {
         struct tamis__keys *keys = NULL;
         assert_int_equal(tamis__keys_create(&standard, cases[i].memory, NULL, &keys), TAMIS_OK);
         assert_int_equal(tamis__keys_add(keys, hashes, count), TAMIS_OK);
-        assert_int_equal(tamis__keys_threads(keys, 8), cases[i].threads);
+        assert_int_equal(tamis__keys_threads(keys, 0, 8), cases[i].threads);
         tamis__keys_free(keys);
     }
     free(hashes);
@@ -213,7 +213,7 @@ static void test_no_place_to_spill(void **state) {
     (void)state;
     tamis_status status = tamis__keys_create(&standard, 65536, "/nowhere/at/all", &keys);
     if (status == TAMIS_OK) status = tamis__keys_add(keys, hashes, 100000);
-    if (status == TAMIS_OK) status = tamis__keys_seal(keys, 1, false);
+    if (status == TAMIS_OK) status = tamis__keys_seal(keys, 0, 1, false);
     assert_int_equal(status, TAMIS_E_IO);
     tamis__keys_free(keys);
     tamis__keys_free(NULL);
