@@ -1,7 +1,8 @@
 /* space.c - bits per key, header and checksums included, for a million keys
  *
  * Prints the table and holds it against the goals.  The kinds are made for a million keys and
- * hold a million; the planner's figure (tamis_size) must agree with the real one. */
+ * hold a million; the planner's figure (tamis_size) must agree with the real one.  Then the memory
+ * of builds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,34 @@ static void memory_of(const struct variant *v, const uint64_t *hashes, size_t n)
     CHECK(atomic_load(&meter.live) == 0, "%s: a leak", v->name);
 }
 
+#define MANY 5000000 /* keys: more than one shard of every static kind */
+#define STEP 1000
+
+/* A static build takes at most 2.2 times its hashes and the filter, on two threads as well. */
+static void memory_of_shards(const struct variant *v) {
+    static struct meter meter;
+    tamis_options o = variant_options(v, 0, 1.0 / 256);
+    tamis_builder *b = NULL;
+    tamis_filter *f = NULL;
+    meter_reset(&meter);
+    o.allocator = meter_allocator(&meter);
+    o.threads = 2;
+    CHECK(tamis_builder_create(&o, &b) == TAMIS_OK, "%s: builder", v->name);
+    for (uint64_t i = 0; b != NULL && i < MANY; i += STEP) {
+        uint64_t hashes[STEP];
+        for (uint64_t j = 0; j < STEP; j++) hashes[j] = i + j;
+        CHECK(tamis_builder_add_hash_batch(b, hashes, STEP) == TAMIS_OK, "%s: add", v->name);
+    }
+    CHECK(tamis_builder_finish(b, &f) == TAMIS_OK, "%s: build", v->name);
+    const double bound = 2.2 * 8 * MANY + (double)tamis_encoded_size(f);
+    const double peak = (double)atomic_load(&meter.peak_bytes);
+    CHECK(peak <= bound, "%s: a build of %d keys takes %.1f MB, more than %.1f", v->name, MANY,
+          peak / 1e6, bound / 1e6);
+    tamis_builder_free(b);
+    tamis_free(f);
+    tally("filters", 1);
+}
+
 /* Small sets must not waste: a fixed header and a few lines, then what the kind costs. */
 static void small_sets(const struct variant *v, const uint64_t *hashes) {
     static const size_t sizes[] = {0, 1, 10, 100, 300, 1000, 10000};
@@ -129,6 +158,10 @@ int main(int argc, char **argv) {
     }
     for (size_t i = 0; variant_at(i) != NULL; i++) small_sets(variant_at(i), hashes);
     for (size_t i = 0; variant_at(i) != NULL; i++) memory_of(variant_at(i), hashes, N);
+    for (size_t i = 0; variant_at(i) != NULL; i++) {
+        const struct variant *v = variant_at(i);
+        if ((v->caps & TAMIS_IS_STATIC) != 0) memory_of_shards(v);
+    }
     free(hashes);
     return run_end();
 }
