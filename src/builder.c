@@ -209,7 +209,7 @@ static tamis_status add_group(tamis_filter *f, struct tamis__group *g, uint64_t 
 
 static tamis_status distinct_shard(const struct tamis_builder *b, uint64_t shard,
                                    struct tamis__group *g) {
-    tamis_status status = tamis__keys_shard(b->keys, shard, g);
+    tamis_status status = tamis__keys_shard(b->keys, shard, b->want.threads, g);
     if (status != TAMIS_OK) return status;
     status = tamis__group_distinct(g, b->want.threads);
     if (status != TAMIS_OK) tamis__group_free(g);

@@ -433,8 +433,9 @@ static tamis_status sealed_shard(const struct tamis__keys *k, uint64_t shard,
     return tamis__group_copy(g, &s);
 }
 
-tamis_status tamis__keys_shard(struct tamis__keys *k, uint64_t shard, struct tamis__group *g) {
+tamis_status tamis__keys_shard(struct tamis__keys *k, uint64_t shard, unsigned threads,
+                               struct tamis__group *g) {
     *g = (struct tamis__group){.allocator = k->allocator};
     if (k->runs.first == NULL) return sealed_shard(k, shard, g);
-    return tamis__runs_shard(&k->runs, shard, g);
+    return tamis__runs_shard(&k->runs, shard, threads, g);
 }

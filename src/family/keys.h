@@ -70,8 +70,8 @@ bool tamis__keys_copied(const struct tamis__keys *keys);
 /* Frees the hashes: no more shards will be asked for. */
 void tamis__keys_drop(struct tamis__keys *keys);
 
-/* May be called for several shards at once from several threads. */
-tamis_status tamis__keys_shard(struct tamis__keys *keys, uint64_t shard,
+/* On several threads.  May be called for several shards at once. */
+tamis_status tamis__keys_shard(struct tamis__keys *keys, uint64_t shard, unsigned threads,
                                struct tamis__group *group);
 void tamis__group_free(struct tamis__group *group);
 

@@ -105,6 +105,7 @@ tamis_status tamis__group_open(struct tamis__group *g, size_t count) {
     const tamis_status status = group_init(g, count);
     if (status != TAMIS_OK) return status;
     g->start[0] = 0;
+    g->start[(size_t)1 << g->lg_buckets] = count;
     g->hashes_bytes = g->shelf != NULL ? g->shelf->bytes : count * sizeof *g->hashes;
     g->hashes = (uint64_t *)shelf_take(g->shelf);
     if (g->hashes == NULL) g->hashes = tamis__table_alloc(&g->allocator, g->hashes_bytes);
@@ -120,10 +121,12 @@ void tamis__group_fill(struct tamis__group *g, const struct tamis__stretch *s, s
     for (size_t i = 0; i < stretches; i++) {
         tamis__stretch_count(&s[i], skip + lg_units, lg, next);
     }
+    size_t at = start[0];
     for (size_t b = 0; b < buckets; b++) {
         const size_t count = (size_t)next[b];
-        next[b] = start[b];
-        start[b + 1] = start[b] + count;
+        if (b != 0) start[b] = at;
+        next[b] = at;
+        at += count;
     }
     for (size_t i = 0; i < stretches; i++) {
         tamis__stretch_scatter(&s[i], skip + lg_units, lg, skip, next, g->hashes);

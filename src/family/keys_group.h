@@ -45,7 +45,7 @@ void tamis__shelf_close(struct tamis__shelf *shelf, const tamis_allocator *a);
 /* Memory for so many hashes, for a group that has its allocator and nothing else. */
 tamis_status tamis__group_open(struct tamis__group *g, size_t count);
 
-/* Fills unit after unit of a group, in order: of 2^lg_units equal ones, each some buckets.  The
+/* Fills a unit of a group: of 2^lg_units equal ones, each some buckets, whose `start` is set.  The
  * first `skip` bits of the hashes, which are the shard, are shifted out.  `next` is room for the
  * buckets of a unit. */
 void tamis__group_fill(struct tamis__group *g, const struct tamis__stretch *s, size_t stretches,

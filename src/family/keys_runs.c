@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/io.h"
+#include "core/parallel.h"
 
 #define RUN_LG 10
 #define RUN_PARTS ((size_t)1 << RUN_LG)
@@ -345,10 +346,10 @@ static bool gather_unit(const struct gather *t, size_t unit, size_t *count) {
     return true;
 }
 
-/* Memory for the largest unit of a group with so many buckets. */
-static tamis_status gather_open(struct gather *t, unsigned lg_buckets) {
+/* Memory for the largest of some units of a group with so many buckets. */
+static tamis_status gather_open(struct gather *t, size_t from, size_t to, unsigned lg_buckets) {
     const tamis_allocator *a = &t->runs->allocator;
-    for (size_t unit = 0; unit < (size_t)1 << t->lg_units; unit++) {
+    for (size_t unit = from; unit < to; unit++) {
         const size_t count = unit_count(t, unit, false);
         if (count > t->copy_room) t->copy_room = count;
     }
@@ -367,24 +368,56 @@ static void gather_close(const struct gather *t) {
     tamis__release(a, t->next, t->next_room * 8);
 }
 
-static tamis_status gather_all(struct gather *t, struct tamis__group *g) {
+static void fill_unit(const struct gather *t, struct tamis__group *g, size_t unit) {
+    tamis__group_fill(g, t->stretch, t->runs->count, t->lg_shards, unit, t->lg_units, t->next);
+}
+
+/* Part of a part: how many there are is known when they are sorted out. */
+static tamis_status gather_mixed(struct gather *t, struct tamis__group *g) {
     size_t count = unit_count(t, 0, true);
-    if (!t->mixed) {
-        /* So far the shard is one unit. */
-        const unsigned lg_buckets = tamis__group_lg_buckets(count);
-        t->lg_units = lg_buckets < t->lg_parts ? lg_buckets : t->lg_parts;
-        t->lg_parts -= t->lg_units;
-    }
-    tamis_status status = gather_open(t, tamis__group_lg_buckets(count));
-    if (status == TAMIS_OK && t->mixed && !gather_unit(t, 0, &count)) status = TAMIS_E_IO;
+    tamis_status status = gather_open(t, 0, 1, tamis__group_lg_buckets(count));
+    if (status == TAMIS_OK && !gather_unit(t, 0, &count)) status = TAMIS_E_IO;
     if (status == TAMIS_OK) status = tamis__group_open(g, count);
-    for (size_t unit = 0; status == TAMIS_OK && unit < (size_t)1 << t->lg_units; unit++) {
-        if (!t->mixed && !gather_unit(t, unit, &count)) status = TAMIS_E_IO;
-        if (status != TAMIS_OK) break;
-        tamis__group_fill(g, t->stretch, t->runs->count, t->lg_shards, unit, t->lg_units, t->next);
-    }
+    if (status == TAMIS_OK) fill_unit(t, g, 0);
     gather_close(t);
     return status;
+}
+
+/* Threads have some units each. */
+struct shares {
+    const struct gather *gather;
+    struct tamis__group *group;
+    unsigned count;
+};
+
+static tamis_status gather_share(void *context, uint64_t i) {
+    const struct shares *s = (const struct shares *)context;
+    struct gather t = *s->gather;
+    const size_t units = (size_t)1 << t.lg_units;
+    const size_t from = units * (size_t)i / s->count, to = units * (size_t)(i + 1) / s->count;
+    tamis_status status = gather_open(&t, from, to, s->group->lg_buckets);
+    for (size_t unit = from, count; unit < to && status == TAMIS_OK; unit++) {
+        if (!gather_unit(&t, unit, &count)) status = TAMIS_E_IO;
+        if (status == TAMIS_OK) fill_unit(&t, s->group, unit);
+    }
+    gather_close(&t);
+    return status;
+}
+
+static tamis_status gather_all(struct gather *t, unsigned threads, struct tamis__group *g) {
+    /* So far the shard is one unit. */
+    const size_t count = unit_count(t, 0, true);
+    const unsigned lg_buckets = tamis__group_lg_buckets(count);
+    t->lg_units = lg_buckets < t->lg_parts ? lg_buckets : t->lg_parts;
+    t->lg_parts -= t->lg_units;
+    const tamis_status status = tamis__group_open(g, count);
+    if (status != TAMIS_OK) return status;
+    const unsigned lg = lg_buckets - t->lg_units;
+    for (size_t unit = 1; unit < (size_t)1 << t->lg_units; unit++) {
+        g->start[unit << lg] = g->start[(unit - 1) << lg] + unit_count(t, unit - 1, true);
+    }
+    struct shares s = {t, g, threads < 1 ? 1 : threads};
+    return tamis__parallel(s.count, s.count, gather_share, &s);
 }
 
 static struct gather gather_of(struct tamis__runs *runs, uint64_t shard) {
@@ -405,10 +438,11 @@ void tamis__runs_seal(struct tamis__runs *runs, unsigned lg_shards) {
     tamis__shelf_open(&runs->shelf, most);
 }
 
-tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, struct tamis__group *g) {
+tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, unsigned threads,
+                               struct tamis__group *g) {
     struct gather t = gather_of(runs, shard);
     if (!t.mixed) g->shelf = &runs->shelf; /* else its size is not known beforehand */
-    const tamis_status status = gather_all(&t, g);
+    const tamis_status status = t.mixed ? gather_mixed(&t, g) : gather_all(&t, threads, g);
     if (status != TAMIS_OK) tamis__group_free(g);
     return status;
 }

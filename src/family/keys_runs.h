@@ -61,8 +61,9 @@ tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last);
 /* No more runs: gets ready for 2^lg_shards shards. */
 void tamis__runs_seal(struct tamis__runs *runs, unsigned lg_shards);
 
-/* Gathers one of them.  Fills in a group that has its allocator and nothing else.  May be called
- * from several threads, and for a shard more than once. */
-tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, struct tamis__group *g);
+/* Gathers one of them, on several threads.  Fills in a group that has its allocator and nothing
+ * else.  May be called from several threads, and for a shard more than once. */
+tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, unsigned threads,
+                               struct tamis__group *g);
 
 #endif

@@ -40,11 +40,11 @@ static unsigned threads_within(const struct build *b, uint64_t i) {
 
 static tamis_status build_one(void *context, uint64_t i) {
     struct build *b = context;
+    const unsigned threads = threads_within(b, i);
     struct tamis__group group;
-    tamis_status status = tamis__keys_shard(b->keys, i, &group);
+    tamis_status status = tamis__keys_shard(b->keys, i, threads, &group);
     if (status != TAMIS_OK) return status;
     if (group.count != 0) {
-        const unsigned threads = threads_within(b, i);
         status = b->maker->build(b->own, &group, threads, b->allocator, &b->shards[i]);
         b->shards[i].keys = group.count;
     }

@@ -38,7 +38,7 @@ static size_t collect(struct tamis__keys *keys, uint64_t *out) {
     assert_int_equal(tamis__keys_seal(keys, lg, 3, false), TAMIS_OK);
     for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
         struct tamis__group group;
-        assert_int_equal(tamis__keys_shard(keys, shard, &group), TAMIS_OK);
+        assert_int_equal(tamis__keys_shard(keys, shard, 3, &group), TAMIS_OK);
         assert_int_equal(tamis__group_distinct(&group, 3), TAMIS_OK);
         const size_t buckets = (size_t)1 << group.lg_buckets;
         assert_int_equal(group.start[0], 0);
@@ -142,7 +142,7 @@ static void runs_in_shards(const uint64_t *mixed, size_t count, unsigned lg, boo
     tamis__runs_seal(&runs, lg);
     for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
         struct tamis__group g = {.allocator = standard};
-        assert_int_equal(tamis__runs_shard(&runs, shard, &g), TAMIS_OK);
+        assert_int_equal(tamis__runs_shard(&runs, shard, 3, &g), TAMIS_OK);
         for (size_t b = 0; b < (size_t)1 << g.lg_buckets; b++) {
             for (size_t i = g.start[b]; i < g.start[b + 1]; i++) {
                 assert_int_equal(tamis__part_of(g.hashes[i], 0, g.lg_buckets), b);
