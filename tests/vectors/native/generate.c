@@ -113,7 +113,7 @@ static void make_variant(const struct variant *v) {
  * them, and such stages. */
 static void make_pairs(void) {
     struct native_case c = {.kind = "bloom", .stage = "-", .how = "add", .keys = 1000};
-    c.capacity = 8000, c.rate = 0.01;
+    c.capacity = 10000, c.rate = 0.001;
     make_file("bloom-pairs-even", &c);
     c.capacity = 20000, c.rate = 0.11;
     make_file("bloom-pairs-odd", &c);
