@@ -59,6 +59,7 @@ const char *tamis_format_guess(const void *bytes, size_t length, size_t index) {
 const char *tamis_cannot(const tamis_filter *filter, const char *format) {
     const struct tamis__codec *codec = format == NULL ? NULL : tamis__codec_find(format);
     if (filter == NULL || codec == NULL) return "there is no such format";
+    if (strchr(format, ':') != NULL) return "parameters are for making a filter, not for one made";
     return codec->refuse(filter);
 }
 
@@ -66,7 +67,7 @@ tamis_status tamis_reformat(tamis_filter *filter, const char *format) {
     if (filter == NULL || format == NULL) return TAMIS_E_ARGUMENT;
     const struct tamis__codec *codec = tamis__codec_find(format);
     if (codec == NULL) return TAMIS_E_ARGUMENT;
-    if (codec->refuse(filter) != NULL) return TAMIS_E_CONVERT;
+    if (tamis_cannot(filter, format) != NULL) return TAMIS_E_CONVERT;
     filter->codec = codec == &tamis__native ? NULL : codec;
     return TAMIS_OK;
 }

@@ -31,6 +31,7 @@ check 'kept as tamis' -- "$TAMIS" convert --to tamis -o kept.tamis small.guava
 check 'and back' -- "$TAMIS" convert --to guava -o back.guava kept.tamis
 same 'nothing is lost' small.guava back.guava
 check 'not into a third system' rc=2 err='cannot become leveldb: .*keys are needed' -- "$TAMIS" convert --to leveldb -o x small.guava
+check 'no parameters for what is made' rc=2 err='cannot become tamis:seed=1: parameters are for making' -- "$TAMIS" convert --to tamis:seed=1 -o x small.guava
 
 # changed
 cp small.guava more.guava
