@@ -69,6 +69,7 @@ struct bf_batch {
 struct bf *bf_new(void);
 struct bf *bf_create(const struct bf_want *want);
 struct bf *bf_of_legacy(struct bf_legacy *legacy);
+/* Shares all tables with `f`. */
 struct bf *bf_copy(const struct bf *f);
 void bf_free(struct bf *f);
 
@@ -97,6 +98,13 @@ bool bf_turn(struct bf *f, uint64_t epoch, bool *failed);
 const char *bf_unmergeable(const struct bf *f);
 /* Adds all that `from` has; both may be part of one.  NULL, or what is wrong. */
 const char *bf_merge(struct bf *into, const struct bf *from);
+
+/* ---- tables that are shared, or still to be united (shared.h) */
+
+/* How many tables a command would have to wait for that asks for so many items, or adds them. */
+size_t bf_unready(const struct bf *f, size_t items, bool change);
+/* Has them made ready. */
+void bf_prepare(const struct bf *f);
 
 /* ---- numbers */
 

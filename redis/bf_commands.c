@@ -20,6 +20,7 @@
 #include "replies.h"
 #include "settings.h"
 #include "types.h"
+#include "worker.h"
 
 #define GENERATIONS_DEFAULT 4
 #define WINDOW_MOST ((long long)100 * 366 * 86400) /* seconds */
@@ -28,6 +29,18 @@
 #define UNKNOWN "Unknown argument received"
 
 static uint64_t now(void) { return (uint64_t)RedisModule_Milliseconds(); }
+
+/* Must a command for so many items wait, after a COPY or BF.MERGE?  It is run `again` then, or
+ * told to try again. */
+static bool must_wait(RedisModuleCtx *ctx, RedisModuleString *name, size_t items, bool change,
+                      RedisModuleCmdFunc again) {
+    if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
+    const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
+    const size_t unready = key.state == KEY_OURS ? bf_unready(key.value, items, change) : 0;
+    const bool moved = key_moved(ctx, &key);
+    key_close(&key);
+    return moved || (unready > WORKER_TABLES && worker_wait(ctx, again));
+}
 
 /* ---- making a filter */
 
@@ -265,6 +278,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
 static int bf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct bf_options o = {.want = default_want()};
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], 1, true, bf_add_command)) return REDISMODULE_OK;
     return insert(ctx, argv[1], argv + 2, 1, &o, false);
 }
 
@@ -272,6 +286,7 @@ static int bf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 static int bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct bf_options o = {.want = default_want()};
     if (argc < 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], (size_t)argc - 2, true, bf_madd)) return REDISMODULE_OK;
     return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, &o, true);
 }
 
@@ -324,7 +339,9 @@ static int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const char *wrong = insert_options(argv, argc, &o);
     if (wrong != NULL)
         return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
-    return insert(ctx, argv[1], argv + o.items, (size_t)(argc - o.items), &o, true);
+    const size_t count = (size_t)(argc - o.items);
+    if (must_wait(ctx, argv[1], count, true, bf_insert)) return REDISMODULE_OK;
+    return insert(ctx, argv[1], argv + o.items, count, &o, true);
 }
 
 /* ---- asking */
@@ -357,12 +374,14 @@ static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count, b
 /* BF.EXISTS key item */
 static int bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], 1, false, bf_exists)) return REDISMODULE_OK;
     return exists(ctx, argv, 1, false);
 }
 
 /* BF.MEXISTS key item... */
 static int bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], (size_t)argc - 2, false, bf_mexists)) return REDISMODULE_OK;
     return exists(ctx, argv, (size_t)argc - 2, true);
 }
 

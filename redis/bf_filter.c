@@ -386,6 +386,22 @@ const char *bf_merge(struct bf *into, const struct bf *from) {
     return wrong;
 }
 
+/* ---- tables */
+
+size_t bf_unready(const struct bf *f, size_t items, bool change) {
+    if (f->legacy != NULL) return bf_legacy_unready(f->legacy, items, change);
+    size_t unready = 0;
+    for (uint32_t i = 0; i < f->chains; i++) {
+        unready += store_unready(f->chain[i].store, items, change && i == 0);
+    }
+    return unready;
+}
+
+void bf_prepare(const struct bf *f) {
+    if (f->legacy != NULL) bf_legacy_prepare(f->legacy);
+    for (uint32_t i = 0; i < f->chains; i++) store_prepare(f->chain[i].store);
+}
+
 /* ---- numbers */
 
 static struct bf_numbers legacy_numbers(const struct bf_legacy *l) {

@@ -71,6 +71,19 @@ struct bf_legacy *bf_legacy_copy(const struct bf_legacy *from) {
     return f;
 }
 
+size_t bf_legacy_unready(const struct bf_legacy *f, size_t items, bool change) {
+    size_t unready = 0;
+    for (uint32_t i = 0; i < f->links; i++) {
+        const struct legacy_link *l = &f->link[i];
+        unready += blocks_unready(&l->data, items * l->hashes, change);
+    }
+    return unready;
+}
+
+void bf_legacy_prepare(const struct bf_legacy *f) {
+    for (uint32_t i = 0; i < f->links; i++) blocks_prepare(&f->link[i].data);
+}
+
 /* As RedisBloom reckons it: BF.INFO tells the same size. */
 size_t bf_legacy_bytes(const struct bf_legacy *f) {
     size_t bytes = 32 + 64 * (size_t)f->links;
@@ -205,17 +218,6 @@ enum legacy_result bf_legacy_add(struct bf_legacy *f, const void *key, size_t le
     return LEGACY_ADDED;
 }
 
-static bool link_unite(struct legacy_link *into, const struct legacy_link *from) {
-    for (uint64_t at = 0; at < into->bytes; at++) {
-        const uint8_t bits = blocks_get(&from->data, at);
-        if (bits == 0) continue;
-        uint8_t *byte = blocks_at(&into->data, at);
-        if (byte == NULL) return false;
-        *byte |= bits;
-    }
-    return true;
-}
-
 bool bf_legacy_merge(struct bf_legacy *into, const struct bf_legacy *from) {
     if (into->links != from->links || into->options != from->options) return false;
     for (uint32_t i = 0; i < into->links; i++) {
@@ -226,7 +228,7 @@ bool bf_legacy_merge(struct bf_legacy *into, const struct bf_legacy *from) {
         }
     }
     for (uint32_t i = 0; i < into->links; i++) {
-        if (!link_unite(&into->link[i], &from->link[i])) return false;
+        if (!blocks_unite(&into->link[i].data, &from->link[i].data)) return false;
         into->link[i].size += from->link[i].size;
     }
     into->size += from->size;

@@ -31,6 +31,9 @@ enum legacy_result { LEGACY_ADDED, LEGACY_PRESENT, LEGACY_FULL, LEGACY_FAILED };
 void bf_legacy_free(struct bf_legacy *f);
 struct bf_legacy *bf_legacy_copy(const struct bf_legacy *f);
 size_t bf_legacy_bytes(const struct bf_legacy *f);
+/* See bf.h. */
+size_t bf_legacy_unready(const struct bf_legacy *f, size_t items, bool change);
+void bf_legacy_prepare(const struct bf_legacy *f);
 
 bool bf_legacy_contains(const struct bf_legacy *f, const void *key, size_t length);
 enum legacy_result bf_legacy_add(struct bf_legacy *f, const void *key, size_t length);

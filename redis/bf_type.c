@@ -102,7 +102,9 @@ static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
 
 static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
     (void)ctx;
-    return bf_copy(value);
+    struct bf *f = bf_copy(value);
+    if (f != NULL) bf_prepare(f);
+    return f;
 }
 
 static void add_digest(RedisModuleDigest *digest, const void *bytes, size_t length) {

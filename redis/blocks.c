@@ -13,6 +13,37 @@ static size_t block_size(const struct blocks *b, uint64_t index) {
     return (size_t)(left < BLOCK_BYTES ? left : BLOCK_BYTES);
 }
 
+/* ---- one block */
+
+static struct block *block_new(size_t length) {
+    struct block *block = memory_zeroed(sizeof *block + length);
+    if (block != NULL) block->length = length;
+    return block;
+}
+
+static void *block_copy(const void *body) {
+    const struct block *from = body;
+    struct block *block = memory_alloc(sizeof *block + from->length);
+    if (block != NULL) memcpy(block, from, sizeof *block + from->length);
+    return block;
+}
+
+static bool block_unite(void *into, const void *from) {
+    struct block *a = into;
+    const struct block *b = from;
+    for (size_t i = 0; i < a->length; i++) a->bytes[i] |= b->bytes[i];
+    return true;
+}
+
+static void block_free(void *body) { memory_free(body); }
+
+static size_t block_bytes(const void *body) { return ((const struct block *)body)->length; }
+
+static const struct shared_kind block_kind = {
+    .copy = block_copy, .unite = block_unite, .free = block_free, .bytes = block_bytes};
+
+/* ---- all of them */
+
 bool blocks_open(struct blocks *b, uint64_t bytes) {
     b->bytes = bytes;
     b->block = memory_zeroed((size_t)block_count(bytes) * sizeof *b->block);
@@ -21,7 +52,7 @@ bool blocks_open(struct blocks *b, uint64_t bytes) {
 
 void blocks_close(struct blocks *b) {
     for (uint64_t i = 0; b->block != NULL && i < block_count(b->bytes); i++) {
-        memory_free(b->block[i]);
+        shared_drop(b->block[i]);
     }
     memory_free(b->block);
     b->block = NULL;
@@ -29,8 +60,11 @@ void blocks_close(struct blocks *b) {
 
 uint8_t *blocks_at(struct blocks *b, uint64_t at) {
     const uint64_t index = at >> BLOCK_SHIFT;
-    if (b->block[index] == NULL) b->block[index] = memory_zeroed(block_size(b, index));
-    return b->block[index] == NULL ? NULL : b->block[index] + (at & (BLOCK_BYTES - 1));
+    if (b->block[index] == NULL) {
+        b->block[index] = shared_new(&block_kind, block_new(block_size(b, index)));
+    }
+    struct block *block = b->block[index] == NULL ? NULL : shared_own(&b->block[index]);
+    return block == NULL ? NULL : block->bytes + (at & (BLOCK_BYTES - 1));
 }
 
 /* As much of a stretch as lies in one block. */
@@ -43,11 +77,12 @@ void blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length
     uint8_t *to = bytes;
     while (length != 0) {
         const size_t n = within_block(at, length);
-        const uint8_t *block = b->block[at >> BLOCK_SHIFT];
+        struct shared *s = b->block[at >> BLOCK_SHIFT];
+        const struct block *block = s == NULL ? NULL : shared_look(s);
         if (block == NULL) {
-            memset(to, 0, n);
+            memset(to, s == NULL ? 0 : UINT8_MAX, n);
         } else {
-            memcpy(to, block + (at & (BLOCK_BYTES - 1)), n);
+            memcpy(to, block->bytes + (at & (BLOCK_BYTES - 1)), n);
         }
         at += n, to += n, length -= n;
     }
@@ -68,13 +103,35 @@ bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t lengt
 bool blocks_copy(struct blocks *to, const struct blocks *from) {
     if (!blocks_open(to, from->bytes)) return false;
     for (uint64_t i = 0; i < block_count(from->bytes); i++) {
+        if (from->block[i] != NULL) to->block[i] = shared_take(from->block[i]);
+    }
+    return true;
+}
+
+bool blocks_unite(struct blocks *into, const struct blocks *from) {
+    for (uint64_t i = 0; i < block_count(into->bytes); i++) {
         if (from->block[i] == NULL) continue;
-        if (!blocks_write(to, i << BLOCK_SHIFT, from->block[i], block_size(from, i))) {
-            blocks_close(to);
+        if (into->block[i] == NULL) {
+            into->block[i] = shared_take(from->block[i]);
+        } else if (!shared_unite(&into->block[i], from->block[i])) {
             return false;
         }
     }
     return true;
+}
+
+size_t blocks_unready(const struct blocks *b, size_t places, bool change) {
+    size_t unready = 0;
+    for (uint64_t i = 0; i < block_count(b->bytes) && unready < places; i++) {
+        if (b->block[i] != NULL) unready += !shared_is_ready(b->block[i], change);
+    }
+    return unready;
+}
+
+void blocks_prepare(const struct blocks *b) {
+    for (uint64_t i = 0; i < block_count(b->bytes); i++) {
+        if (b->block[i] != NULL) shared_prepare(b->block[i]);
+    }
 }
 
 /* ---- RDB */

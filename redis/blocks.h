@@ -11,25 +11,42 @@
 #include <stdint.h>
 
 #include "redis_module.h"
+#include "shared.h"
 
 #define BLOCK_SHIFT 20
 #define BLOCK_BYTES ((uint64_t)1 << BLOCK_SHIFT)
 
+struct block {
+    size_t length;
+    uint8_t bytes[];
+};
+
 struct blocks {
     uint64_t bytes;
-    uint8_t **block;
+    struct shared **block; /* a struct block each, or NULL */
 };
 
 /* False if there is no memory for the directory. */
 bool blocks_open(struct blocks *b, uint64_t bytes);
 void blocks_close(struct blocks *b);
-/* `to` is not open; false, with nothing open, if there is no memory. */
+/* Shares all blocks with `from`.  `to` is not open; false, with nothing open, if there is no
+ * memory. */
 bool blocks_copy(struct blocks *to, const struct blocks *from);
+/* Adds the bits of `from`, which is as long.  False if there is no memory: then some may have been
+ * added. */
+bool blocks_unite(struct blocks *into, const struct blocks *from);
 
-/* The byte at a place within. */
+/* How many blocks a command would have to wait for that looks at so many places, or changes
+ * them; and has them made ready (shared.h). */
+size_t blocks_unready(const struct blocks *b, size_t places, bool change);
+void blocks_prepare(const struct blocks *b);
+
+/* The byte at a place within.  Where there is no memory to unite a block it has all bits. */
 static inline uint8_t blocks_get(const struct blocks *b, uint64_t at) {
-    const uint8_t *block = b->block[at >> BLOCK_SHIFT];
-    return block == NULL ? 0 : block[at & (BLOCK_BYTES - 1)];
+    struct shared *s = b->block[at >> BLOCK_SHIFT];
+    if (s == NULL) return 0;
+    const struct block *block = shared_look(s);
+    return block == NULL ? UINT8_MAX : block->bytes[at & (BLOCK_BYTES - 1)];
 }
 
 /* Where it can be written; NULL if there is no memory. */

@@ -52,6 +52,7 @@ enum cf_result { CF_PRESENT, CF_ADDED, CF_FULL, CF_EXPANSIONS, CF_NO_MEMORY, CF_
 struct cf *cf_new(void);
 struct cf *cf_create(const struct cf_want *want);
 struct cf *cf_of_legacy(struct cf_legacy *legacy);
+/* Shares all tables with `f`. */
 struct cf *cf_copy(const struct cf *f);
 void cf_free(struct cf *f);
 /* Bytes that the filter needs when it holds `capacity` items; UINT64_MAX if it cannot be. */
@@ -70,6 +71,10 @@ uint64_t cf_count(const struct cf *f, const void *item, size_t length);
 bool cf_remove(struct cf *f, const void *item, size_t length);
 /* Returns whether anything changed. */
 bool cf_compact(struct cf *f);
+
+/* Tables that are shared: see bf.h. */
+size_t cf_unready(const struct cf *f, size_t items, bool change);
+void cf_prepare(const struct cf *f);
 
 struct cf_numbers {
     uint64_t bytes, buckets, subfilters, items, deletes, bucket_size, expansion, iterations;

@@ -14,6 +14,7 @@
 #include "replies.h"
 #include "settings.h"
 #include "types.h"
+#include "worker.h"
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define UNKNOWN "Unknown argument received"
@@ -21,6 +22,18 @@
 
 static int complain(RedisModuleCtx *ctx, const char *wrong) {
     return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
+}
+
+/* Must a command that changes so many items wait, after a COPY?  It is run `again` then, or
+ * told to try again. */
+static bool must_wait(RedisModuleCtx *ctx, RedisModuleString *name, size_t items,
+                      RedisModuleCmdFunc again) {
+    if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
+    const struct key key = key_open(ctx, name, REDISMODULE_READ, cf_type);
+    const size_t unready = key.state == KEY_OURS ? cf_unready(key.value, items, true) : 0;
+    const bool moved = key_moved(ctx, &key);
+    key_close(&key);
+    return moved || (unready > WORKER_TABLES && worker_wait(ctx, again));
 }
 
 /* ---- making a filter */
@@ -237,6 +250,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
 static int cf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct insertion how = {.want = default_want()};
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], 1, cf_add_command)) return REDISMODULE_OK;
     return insert(ctx, argv[1], argv + 2, 1, &how);
 }
 
@@ -244,6 +258,7 @@ static int cf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 static int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct insertion how = {.want = default_want(), .nx = true};
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], 1, cf_addnx)) return REDISMODULE_OK;
     return insert(ctx, argv[1], argv + 2, 1, &how);
 }
 
@@ -280,22 +295,25 @@ static const char *insert_options(RedisModuleCtx *ctx, RedisModuleString **argv,
     return how->items == 0 || how->items == argc ? ARITY : NULL;
 }
 
-static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx) {
+static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx,
+                       RedisModuleCmdFunc again) {
     struct insertion how = {.want = default_want(), .nx = nx, .many = true};
     if (argc < 4) return RedisModule_WrongArity(ctx);
     const char *wrong = insert_options(ctx, argv, argc, &how);
     if (wrong != NULL) return complain(ctx, wrong);
-    return insert(ctx, argv[1], argv + how.items, (size_t)(argc - how.items), &how);
+    const size_t count = (size_t)(argc - how.items);
+    if (must_wait(ctx, argv[1], count, again)) return REDISMODULE_OK;
+    return insert(ctx, argv[1], argv + how.items, count, &how);
 }
 
 /* CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item... */
 static int cf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return insert_many(ctx, argv, argc, false);
+    return insert_many(ctx, argv, argc, false, cf_insert);
 }
 
 /* CF.INSERTNX key [CAPACITY n] [NOCREATE] ITEMS item... */
 static int cf_insertnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return insert_many(ctx, argv, argc, true);
+    return insert_many(ctx, argv, argc, true, cf_insertnx);
 }
 
 /* ---- asking */
@@ -347,6 +365,7 @@ static int cf_count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
 /* CF.DEL key item */
 static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], 1, cf_del)) return REDISMODULE_OK;
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     const struct item item = arg_item(argv[2]);
     if (key.state != KEY_OURS) {
@@ -368,6 +387,7 @@ static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* CF.COMPACT key */
 static int cf_compact_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
+    if (must_wait(ctx, argv[1], SIZE_MAX, cf_compact_command)) return REDISMODULE_OK;
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     if (key.state != KEY_OURS) {
         reply_error(ctx, "Cuckoo filter was not found");

@@ -346,6 +346,22 @@ bool cf_remove(struct cf *f, const void *item, size_t length) {
     return true;
 }
 
+/* ---- tables */
+
+size_t cf_unready(const struct cf *f, size_t items, bool change) {
+    if (f->legacy != NULL) return cf_legacy_unready(f->legacy, items, change);
+    return store_unready(f->store, items, change) + (change ? tally_unready(&f->tally, items) : 0);
+}
+
+void cf_prepare(const struct cf *f) {
+    if (f->legacy != NULL) {
+        cf_legacy_prepare(f->legacy);
+    } else {
+        store_prepare(f->store);
+        tally_prepare(&f->tally);
+    }
+}
+
 /* ---- numbers */
 
 static struct cf_numbers legacy_numbers(const struct cf_legacy *f) {

@@ -64,6 +64,20 @@ struct cf_legacy *cf_legacy_copy(const struct cf_legacy *from) {
     return f;
 }
 
+/* An item that finds no free slot moves others: each is one place more. */
+size_t cf_legacy_unready(const struct cf_legacy *f, size_t items, bool change) {
+    const size_t places = items * (change ? 2 + (size_t)f->iterations : 2);
+    size_t unready = 0;
+    for (uint32_t i = 0; i < f->tables; i++) {
+        unready += blocks_unready(&f->table[i].slots, places, change);
+    }
+    return unready;
+}
+
+void cf_legacy_prepare(const struct cf_legacy *f) {
+    for (uint32_t i = 0; i < f->tables; i++) blocks_prepare(&f->table[i].slots);
+}
+
 /* As RedisBloom reckons it: CF.INFO tells the same size. */
 size_t cf_legacy_bytes(const struct cf_legacy *f) {
     size_t bytes = 40 + 16 * (size_t)f->tables;

@@ -28,6 +28,9 @@ enum cf_legacy_result { CF_LEGACY_OK, CF_LEGACY_FULL, CF_LEGACY_FAILED };
 void cf_legacy_free(struct cf_legacy *f);
 struct cf_legacy *cf_legacy_copy(const struct cf_legacy *f);
 size_t cf_legacy_bytes(const struct cf_legacy *f);
+/* See bf.h. */
+size_t cf_legacy_unready(const struct cf_legacy *f, size_t items, bool change);
+void cf_legacy_prepare(const struct cf_legacy *f);
 
 unsigned cf_legacy_count(const struct cf_legacy *f, const void *key, size_t length);
 /* Only to the tables that there are, unless `may_grow`. */

@@ -90,7 +90,9 @@ static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
 
 static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
     (void)ctx;
-    return cf_copy(value);
+    struct cf *f = cf_copy(value);
+    if (f != NULL) cf_prepare(f);
+    return f;
 }
 
 static void digest_legacy(RedisModuleDigest *sum, const struct cf_legacy *f) {

@@ -7,7 +7,8 @@
  *     types      bf_type.c      cf_type.c      served_type.c
  *     bytes      bf_chunks.c    cf_chunks.c
  *     filters    bf_filter.c    cf_filter.c    served.c               bf_legacy.c  cf_legacy.c
- *     below      store.c, tally.c, blocks.c; memory.c, census.c, wire.h; redis_api.c; libtamis
+ *     below      store.c, store_merge.c, tally.c, blocks.c; shared.c, worker.c;
+ *                memory.c, census.c, wire.h; redis_api.c; libtamis
  *
  * A file includes what is beside or below it, never what is above. */
 #include <stdbool.h>
@@ -16,8 +17,10 @@
 #include "census.h"
 #include "redis_module.h"
 #include "settings.h"
+#include "shared.h"
 #include "tamis.h"
 #include "types.h"
+#include "worker.h"
 
 #define NAME "bf"
 #define EXPORTED __attribute__((visibility("default")))
@@ -59,6 +62,11 @@ static void info(RedisModuleInfoCtx *ctx, int for_crash_report) {
     RedisModule_InfoAddFieldULongLong(ctx, "bloom", now.bf);
     RedisModule_InfoAddFieldULongLong(ctx, "cuckoo", now.cf);
     RedisModule_InfoAddFieldULongLong(ctx, "served", now.served);
+    const struct shared_work work = shared_work();
+    RedisModule_InfoAddFieldULongLong(ctx, "table_bytes_in_commands", work.waited);
+    RedisModule_InfoAddFieldULongLong(ctx, "table_bytes_behind", work.behind);
+    RedisModule_InfoAddFieldULongLong(ctx, "jobs_behind", worker_jobs());
+    RedisModule_InfoAddFieldULongLong(ctx, "commands_waited", worker_waits());
 }
 
 EXPORTED int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
@@ -73,7 +81,7 @@ int RedisModule_OnLoad(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
         cf_type_register(ctx) && served_type_register(ctx) && register_commands(ctx, bf_commands) &&
         register_commands(ctx, bf_whole_commands) && register_commands(ctx, cf_commands) &&
         register_commands(ctx, served_commands) && register_commands(ctx, answers_commands) &&
-        RedisModule_RegisterInfoFunc(ctx, info) == REDISMODULE_OK;
+        RedisModule_RegisterInfoFunc(ctx, info) == REDISMODULE_OK && shared_open();
     if (good) answers_keep(ctx);
     return good ? REDISMODULE_OK : REDISMODULE_ERR;
 }

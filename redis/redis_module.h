@@ -24,9 +24,13 @@ enum { REDISMODULE_READ = 1, REDISMODULE_WRITE = 2 };
 enum { REDISMODULE_KEYTYPE_EMPTY = 0 };
 
 enum {
+    REDISMODULE_CTX_FLAGS_LUA = 1 << 0,
+    REDISMODULE_CTX_FLAGS_MULTI = 1 << 1,
     REDISMODULE_CTX_FLAGS_SLAVE = 1 << 3,
+    REDISMODULE_CTX_FLAGS_CLUSTER = 1 << 5,
     REDISMODULE_CTX_FLAGS_REPLICATED = 1 << 12,
     REDISMODULE_CTX_FLAGS_LOADING = 1 << 13,
+    REDISMODULE_CTX_FLAGS_DENY_BLOCKING = 1 << 21,
     REDISMODULE_CTX_FLAGS_RESP3 = 1 << 22
 };
 
@@ -39,6 +43,7 @@ enum {
 
 enum { REDISMODULE_CONFIG_DEFAULT = 0, REDISMODULE_CONFIG_UNPREFIXED = 1 << 9 };
 
+typedef struct RedisModuleBlockedClient RedisModuleBlockedClient;
 typedef struct RedisModuleCallReply RedisModuleCallReply;
 typedef struct RedisModuleCtx RedisModuleCtx;
 typedef struct RedisModuleCommand RedisModuleCommand;
@@ -247,6 +252,12 @@ enum redis_need { OPTIONAL, REQUIRED };
     X(REQUIRED, int, InfoAddSection, (RedisModuleInfoCtx *, const char *))                         \
     X(REQUIRED, int, InfoAddFieldULongLong,                                                        \
       (RedisModuleInfoCtx *, const char *, unsigned long long))                                    \
+    X(REQUIRED, float, GetUsedMemoryRatio, (void))                                                 \
+    X(REQUIRED, RedisModuleBlockedClient *, BlockClient,                                           \
+      (RedisModuleCtx *, RedisModuleCmdFunc, RedisModuleCmdFunc,                                   \
+       void (*)(RedisModuleCtx *, void *), long long))                                             \
+    X(REQUIRED, int, UnblockClient, (RedisModuleBlockedClient *, void *))                          \
+    X(REQUIRED, int, IsBlockedReplyRequest, (RedisModuleCtx *))                                    \
     X(REQUIRED, void *, DefragAlloc, (RedisModuleDefragCtx *, void *))                             \
     X(OPTIONAL, int, GetServerVersion, (void))                                                     \
     X(OPTIONAL, int, RegisterStringConfig,                                                         \

@@ -1,6 +1,8 @@
 /* replies.c - see replies.h */
 #include "replies.h"
 
+#include "worker.h"
+
 bool reply_is_resp3(RedisModuleCtx *ctx) {
     return (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_RESP3) != 0;
 }
@@ -46,6 +48,13 @@ const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleTy
     reply_error(ctx, key_error(key->state));
     key_close(key);
     return NULL;
+}
+
+bool key_moved(RedisModuleCtx *ctx, const struct key *key) {
+    if (key->state != KEY_EMPTY || !worker_has_waited(ctx)) return false;
+    if ((RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER) == 0) return false;
+    reply_error(ctx, "TRYAGAIN the key has gone while the command waited");
+    return true;
 }
 
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {

@@ -31,6 +31,12 @@ const char *key_error(enum key_state state);
 const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleType *type,
                      struct key *key);
 
+/* May the key have gone to another node of a cluster while the command waited (worker.h)?  The
+ * server asks who has a key before it runs a command, but not again after a wait.  Replies then
+ * that the client should try again, as the server does when the keys of a command are on the way.
+ */
+bool key_moved(RedisModuleCtx *ctx, const struct key *key);
+
 /* Something was done to the key: tells watchers and subscribers. */
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
 /* The end of a command that was done as it was said: replicates it, tells of it, replies OK.  With

@@ -26,13 +26,14 @@
  *
  * Segments.  A layer of more than SEGMENT_KEYS keys is cut by the hash into filters of about two
  * million keys, each made when the first key comes to it.  So no command waits for more
- * than a few megabytes of memory to be cleared, copied, dumped or freed at a time, whatever the
- * capacity.  The upper bits of the hash choose the segment; inside it the hash is mixed anew
- * by the library, so that all places of a segment are used.
+ * than a few megabytes of memory to be cleared or dumped at a time, whatever the capacity; and
+ * copies of a store share them one by one.  The upper bits of the hash choose the segment; inside
+ * it the hash is mixed anew by the library, so that all places of a segment are used.
  *
  * Invariants
  *   - layer[i].keys <= layer[i].capacity, unless bits were merged.
  *   - a segment is NULL (nothing is there) or a filter, or is awaited (and NULL).
+ *   - a segment that another store has as well is never changed, but replaced (shared.h).
  *   - nothing is added or removed while segments are awaited. */
 #include "store.h"
 
@@ -121,12 +122,38 @@ uint64_t store_plan(const struct store_want *want) {
                                                                           : UINT64_MAX;
 }
 
+/* ---- segments */
+
+static void *segment_copy(const void *body) {
+    tamis_filter *copy;
+    return tamis_clone(body, &copy) == TAMIS_OK ? copy : NULL;
+}
+
+static bool segment_unite(void *into, const void *from) {
+    return tamis_merge(into, from, TAMIS_UNION) == TAMIS_OK;
+}
+
+static void segment_free(void *body) { tamis_free(body); }
+
+static size_t segment_bytes(const void *body) { return (size_t)tamis_encoded_size(body); }
+
+static const struct shared_kind segment_kind = {
+    .copy = segment_copy, .unite = segment_unite, .free = segment_free, .bytes = segment_bytes};
+
+static bool segment_open(struct layer *l, uint32_t i) {
+    tamis_options o = segment_options(l);
+    tamis_filter *f;
+    o.allocator = memory_allocator();
+    if (tamis_create(&o, &f) == TAMIS_OK) l->segment[i] = shared_new(&segment_kind, f);
+    return l->segment[i] != NULL;
+}
+
 /* ---- layers */
 
 static size_t bitmap_bytes(uint32_t segments) { return (segments + 7) / 8; }
 
 static void layer_drop(struct layer *l) {
-    for (uint32_t i = 0; l->segment != NULL && i < l->segments; i++) tamis_free(l->segment[i]);
+    for (uint32_t i = 0; l->segment != NULL && i < l->segments; i++) shared_drop(l->segment[i]);
     memory_free(l->segment);
     memory_free(l->awaited);
 }
@@ -151,12 +178,6 @@ static bool layer_append(struct store *s, const struct layer *shape) {
     }
     s->layer[s->layers++] = l;
     return true;
-}
-
-static bool segment_open(struct layer *l, uint32_t i) {
-    tamis_options o = segment_options(l);
-    o.allocator = memory_allocator();
-    return tamis_create(&o, &l->segment[i]) == TAMIS_OK;
 }
 
 static uint64_t planned_bytes(const struct store *s) {
@@ -236,8 +257,7 @@ static bool layer_copy(struct store *s, const struct layer *from) {
         memcpy(l->awaited, from->awaited, bitmap_bytes(l->segments));
     }
     for (uint32_t i = 0; i < l->segments; i++) {
-        if (from->segment[i] == NULL) continue;
-        if (tamis_clone(from->segment[i], &l->segment[i]) != TAMIS_OK) return false;
+        if (from->segment[i] != NULL) l->segment[i] = shared_take(from->segment[i]);
     }
     return true;
 }
@@ -273,7 +293,8 @@ static bool is_awaited(const struct layer *l, uint32_t i) {
 static bool layer_contains(const struct layer *l, uint64_t hash) {
     const uint32_t i = segment_of(l, hash);
     if (l->segment[i] == NULL) return is_awaited(l, i);
-    return tamis_contains_hash(l->segment[i], hash);
+    const tamis_filter *f = shared_look(l->segment[i]);
+    return f == NULL || tamis_contains_hash(f, hash);
 }
 
 bool store_contains_since(const struct store *s, uint64_t hash, uint32_t layer) {
@@ -306,10 +327,11 @@ static bool sort_by_segment(const struct layer *l, const uint64_t *hashes, size_
 /* Hashes that are all of one segment. */
 static void ask_segment(const struct layer *l, const uint64_t *hashes, size_t count, bool *found) {
     const uint32_t i = segment_of(l, hashes[0]);
-    if (l->segment[i] != NULL) {
-        tamis_contains_hash_batch(l->segment[i], hashes, count, found);
+    const tamis_filter *f = l->segment[i] == NULL ? NULL : shared_look(l->segment[i]);
+    if (f != NULL) {
+        tamis_contains_hash_batch(f, hashes, count, found);
     } else {
-        memset(found, is_awaited(l, i), count * sizeof *found);
+        memset(found, l->segment[i] != NULL || is_awaited(l, i), count * sizeof *found);
     }
 }
 
@@ -356,8 +378,10 @@ static enum store_result layer_add(struct layer *l, uint64_t hash) {
     const uint32_t i = segment_of(l, hash);
     if (l->keys >= l->capacity) return STORE_FULL;
     if (l->segment[i] == NULL && !segment_open(l, i)) return STORE_NO_MEMORY;
-    const tamis_status status = tamis_add_hash(l->segment[i], hash, NULL);
-    segment_uncount(l->segment[i]);
+    tamis_filter *f = shared_own(&l->segment[i]);
+    if (f == NULL) return STORE_NO_MEMORY;
+    const tamis_status status = tamis_add_hash(f, hash, NULL);
+    segment_uncount(f);
     if (status == TAMIS_OK) l->keys++;
     return status == TAMIS_OK ? STORE_OK : status == TAMIS_E_FULL ? STORE_FULL : STORE_NO_MEMORY;
 }
@@ -384,8 +408,10 @@ size_t store_add_some(struct store *s, const uint64_t *hashes, size_t count) {
     const bool one_batch = l->segments == 1 && l->segment[0] != NULL;
     size_t done = 0;
     if (one_batch && count > 1 && l->keys + count <= l->capacity) {
-        (void)tamis_add_hash_batch(l->segment[0], hashes, count, NULL, &done);
-        segment_uncount(l->segment[0]);
+        tamis_filter *f = shared_own(&l->segment[0]);
+        if (f == NULL) return 0;
+        (void)tamis_add_hash_batch(f, hashes, count, NULL, &done);
+        segment_uncount(f);
         l->keys += done;
     } else {
         while (done < count && layer_add(l, hashes[done]) == STORE_OK) done++;
@@ -398,13 +424,26 @@ bool store_takes(const struct store *s, size_t count) {
     return s->layers == 1 && l->kind == TAMIS_BLOOM && count <= l->capacity - l->keys;
 }
 
-/* Makes sure that the segments of these keys are there. */
+/* Makes sure that the segments of these keys are there, and can be changed: then nothing that
+ * follows fails half-way. */
 static bool segments_open(struct layer *l, const uint64_t *hashes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const uint32_t k = segment_of(l, hashes[i]);
         if (l->segment[k] == NULL && !segment_open(l, k)) return false;
+        if (!shared_is_own(l->segment[k]) && layer_contains(l, hashes[i])) continue;
+        if (shared_own(&l->segment[k]) == NULL) return false;
     }
     return true;
+}
+
+/* Adds a key whose segment is open.  Where that is not this store's own the key is there. */
+static void add_one_fresh(struct layer *l, uint64_t hash, bool *fresh) {
+    struct shared *segment = l->segment[segment_of(l, hash)];
+    *fresh = false;
+    if (!shared_is_own(segment)) return;
+    tamis_filter *f = shared_own(&segment);
+    (void)tamis_add_hash(f, hash, fresh);
+    segment_uncount(f);
 }
 
 bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool *fresh,
@@ -412,14 +451,12 @@ bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool
     struct layer *l = &s->layer[0];
     if (!segments_open(l, hashes, l->segments == 1 ? 1 : count)) return false;
     if (l->segments == 1 && count > 1) {
-        (void)tamis_add_hash_batch(l->segment[0], hashes, count, fresh, NULL);
-        segment_uncount(l->segment[0]);
+        tamis_filter *f = shared_own(&l->segment[0]);
+        if (f == NULL) return false;
+        (void)tamis_add_hash_batch(f, hashes, count, fresh, NULL);
+        segment_uncount(f);
     } else {
-        for (size_t i = 0; i < count; i++) {
-            tamis_filter *segment = l->segment[segment_of(l, hashes[i])];
-            (void)tamis_add_hash(segment, hashes[i], &fresh[i]);
-            segment_uncount(segment);
-        }
+        for (size_t i = 0; i < count; i++) add_one_fresh(l, hashes[i], &fresh[i]);
     }
     const size_t keys = marks_count(fresh, count);
     l->keys += keys;
@@ -432,7 +469,8 @@ unsigned store_count(const struct store *s, uint64_t hash) {
     for (uint32_t i = 0; i < s->layers; i++) {
         const struct layer *l = &s->layer[i];
         const uint32_t k = segment_of(l, hash);
-        if (l->segment[k] != NULL) count += tamis_count_hash(l->segment[k], hash);
+        const tamis_filter *f = l->segment[k] == NULL ? NULL : shared_look(l->segment[k]);
+        if (f != NULL) count += tamis_count_hash(f, hash);
         if (is_awaited(l, k)) count++;
     }
     return count;
@@ -447,8 +485,9 @@ unsigned store_spread(const struct store *s, uint64_t hash) {
 bool store_remove(struct store *s, uint64_t hash) {
     for (uint32_t i = s->layers; i-- > 0;) {
         struct layer *l = &s->layer[i];
-        tamis_filter *segment = l->segment[segment_of(l, hash)];
-        if (segment == NULL || tamis_remove_hash(segment, hash) != TAMIS_OK) continue;
+        if (!layer_contains(l, hash)) continue;
+        tamis_filter *f = shared_own(&l->segment[segment_of(l, hash)]);
+        if (f == NULL || tamis_remove_hash(f, hash) != TAMIS_OK) continue;
         l->keys -= l->keys != 0;
         return true;
     }
@@ -473,7 +512,8 @@ static size_t layer_bytes(const struct layer *l) {
     const size_t object = l->kind == TAMIS_CUCKOO ? CUCKOO_OBJECT : BLOOM_OBJECT;
     size_t bytes = sizeof *l + l->segments * sizeof *l->segment;
     for (uint32_t i = 0; i < l->segments; i++) {
-        if (l->segment[i] != NULL) bytes += object + (size_t)l->segment_bytes;
+        if (l->segment[i] == NULL) continue;
+        bytes += sizeof *l->segment[i] + object + (size_t)l->segment_bytes;
     }
     return bytes;
 }
@@ -487,55 +527,29 @@ size_t store_bytes(const struct store *s) {
 /* To give back a large segment takes as long as many small blocks: the pages are unmapped. */
 size_t store_effort(const struct store *s) { return 1 + store_bytes(s) / EFFORT_BYTES; }
 
-/* ---- merging */
+/* ---- what is shared */
 
-static bool layers_alike(const struct layer *a, const struct layer *b) {
-    return a->kind == TAMIS_BLOOM && b->kind == TAMIS_BLOOM && a->capacity == b->capacity &&
-           a->segments == b->segments && a->rate == b->rate;
+static size_t layer_unready(const struct layer *l, size_t most, bool change) {
+    size_t unready = 0;
+    for (uint32_t i = 0; i < l->segments && unready < most; i++) {
+        if (l->segment[i] != NULL) unready += !shared_is_ready(l->segment[i], change);
+    }
+    return unready;
 }
 
-/* Unites two segments if the result keeps the promise; adds the keys in it to `*keys`.  How many
- * these are can only be estimated, since both may have the same ones. */
-static bool segment_merge(struct layer *into, uint32_t i, const tamis_filter *from, double *keys) {
-    tamis_facts facts = TAMIS_FACTS_INIT;
-    tamis_filter *both;
-    if (into->segment[i] == NULL && !segment_open(into, i)) return false;
-    if (tamis_clone(into->segment[i], &both) != TAMIS_OK) return false;
-    if (tamis_merge(both, from, TAMIS_UNION) != TAMIS_OK || tamis_info(both, &facts) != TAMIS_OK ||
-        facts.over_capacity) {
-        tamis_free(both);
-        return false;
-    }
-    tamis_free(into->segment[i]);
-    into->segment[i] = both;
-    *keys += facts.distinct;
-    return true;
+size_t store_unready(const struct store *s, size_t keys, bool change) {
+    size_t unready = 0;
+    for (uint32_t i = 0; i < s->layers; i++) unready += layer_unready(&s->layer[i], keys, change);
+    return unready;
 }
 
-static bool layer_merge(struct layer *into, const struct layer *from) {
-    double keys = 0;
-    for (uint32_t i = 0; i < into->segments; i++) {
-        if (from->segment[i] == NULL) continue;
-        if (!segment_merge(into, i, from->segment[i], &keys)) return false;
+void store_prepare(const struct store *s) {
+    for (uint32_t i = 0; i < s->layers; i++) {
+        const struct layer *l = &s->layer[i];
+        for (uint32_t k = 0; k < l->segments; k++) {
+            if (l->segment[k] != NULL) shared_prepare(l->segment[k]);
+        }
     }
-    const uint64_t most = into->capacity, sum = into->keys + from->keys;
-    const uint64_t least = into->keys > from->keys ? into->keys : from->keys;
-    into->keys = keys > (double)least ? (uint64_t)keys : least;
-    if (into->keys > sum) into->keys = sum;
-    if (into->keys > most) into->keys = most;
-    return true;
-}
-
-bool store_merge(struct store *into, const struct store *from) {
-    if (memcmp(into->secret, from->secret, sizeof into->secret) != 0) return false;
-    if (from->layers > into->layers || into->awaiting != 0 || from->awaiting != 0) return false;
-    for (uint32_t i = 0; i < from->layers; i++) {
-        if (!layers_alike(&into->layer[i], &from->layer[i])) return false;
-    }
-    for (uint32_t i = 0; i < from->layers; i++) {
-        if (!layer_merge(&into->layer[i], &from->layer[i])) return false;
-    }
-    return true;
 }
 
 /* ---- as bytes
@@ -548,7 +562,7 @@ enum { FLAG_GROWS = 1 };
 
 /* A segment that may hold keys.  Those of a layer without any are not worth their bytes; a filter
  * that was just made is nothing but a description. */
-static const tamis_filter *segment_in_use(const struct layer *l, uint64_t i) {
+static struct shared *segment_in_use(const struct layer *l, uint64_t i) {
     return l->keys == 0 ? NULL : l->segment[i];
 }
 
@@ -649,7 +663,8 @@ static struct layer *layer_of_slot(const struct store *s, uint64_t *slot) {
 
 const tamis_filter *store_slot(const struct store *s, uint64_t slot) {
     const struct layer *l = layer_of_slot(s, &slot);
-    return l == NULL ? NULL : segment_in_use(l, slot);
+    struct shared *segment = l == NULL ? NULL : segment_in_use(l, slot);
+    return segment == NULL ? NULL : shared_look(segment);
 }
 
 /* Is it the filter that this layer would have made? */
@@ -673,7 +688,8 @@ bool store_load(struct store *s, uint64_t slot, const void *bytes, size_t length
         tamis_free(f);
         return false;
     }
-    l->segment[slot] = f;
+    l->segment[slot] = shared_new(&segment_kind, f);
+    if (l->segment[slot] == NULL) return false;
     l->awaited[slot / 8] = (uint8_t)(l->awaited[slot / 8] & ~(1u << (slot % 8)));
     s->awaiting--;
     if (--l->awaiting == 0) {
@@ -689,9 +705,10 @@ void store_move(struct store *s) {
     for (uint32_t i = 0; i < s->layers; i++) {
         struct layer *l = &s->layer[i];
         if (l->segment_bytes >= MOVED_BELOW || l->segment[0] == NULL) continue;
-        tamis_filter *copy;
-        if (tamis_clone(l->segment[0], &copy) != TAMIS_OK) continue;
-        tamis_free(l->segment[0]);
+        if (!shared_is_own(l->segment[0])) continue;
+        struct shared *copy = shared_copy(l->segment[0]);
+        if (copy == NULL) continue;
+        shared_drop(l->segment[0]);
         l->segment[0] = copy;
     }
 }

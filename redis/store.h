@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared.h"
 #include "tamis.h"
 #include "wire.h"
 
@@ -30,13 +31,13 @@ struct items {
 struct layer {
     tamis_kind kind;
     uint32_t segments;
-    uint64_t capacity;      /* keys that it was made for */
-    uint64_t keys;          /* keys in it */
-    double rate;            /* its share of the promise */
-    uint64_t segment_bytes; /* of the table of one */
-    tamis_filter **segment; /* NULL: no key has come there yet */
-    uint8_t *awaited;       /* while chunks are loaded: a bit for each that is to come; or NULL */
-    uint32_t awaiting;      /* how many are */
+    uint64_t capacity;       /* keys that it was made for */
+    uint64_t keys;           /* keys in it */
+    double rate;             /* its share of the promise */
+    uint64_t segment_bytes;  /* of the table of one */
+    struct shared **segment; /* a tamis_filter each; NULL: no key has come there yet */
+    uint8_t *awaited;        /* while chunks are loaded: a bit for each that is to come; or NULL */
+    uint32_t awaiting;       /* how many are */
 };
 
 struct store {
@@ -62,6 +63,7 @@ enum store_result { STORE_OK, STORE_FULL, STORE_NO_MEMORY };
 
 /* NULL if there is no memory for it, or it would be larger than its limit. */
 struct store *store_create(const struct store_want *want);
+/* Shares all segments with `from`. */
 struct store *store_copy(const struct store *from);
 void store_free(struct store *s);
 
@@ -117,8 +119,16 @@ size_t store_bytes(const struct store *s);
 size_t store_effort(const struct store *s);
 
 /* Adds the bits of `from` if both have one secret and layers alike, and no layer gets more keys
- * than it was made for.  False if not; some bits may have been added then, which does no harm. */
+ * than it was made for.  False if not; some bits may have been added then, which does no harm.
+ * See store_merge.c. */
 bool store_merge(struct store *into, const struct store *from);
+
+/* ---- what is shared, or still to be united: see shared.h */
+
+/* How many segments a command would have to wait for that asks for so many keys, or adds them. */
+size_t store_unready(const struct store *s, size_t keys, bool change);
+/* Has them made ready. */
+void store_prepare(const struct store *s);
 
 /* ---- as bytes: a description, and a piece for each segment */
 

@@ -5,9 +5,9 @@
  * has for itself and tells nobody: the hashes are keyed, but who sends a chunk or a dump chooses
  * both key and hashes, and 60,000 that met in one place took eight seconds to load.
  *
- * A table is copied when it grows.  So that this stays short, a tally of more than SPLIT_AT
- * entries is split by the upper bits of the hash into TALLY_SHARDS tables, which grow at
- * different times. */
+ * Copies of a tally share its tables (shared.h).  A table is copied when it grows.  So that this
+ * stays short, a tally of more than SPLIT_AT entries is split by the upper bits of the hash into
+ * TALLY_SHARDS tables, which grow at different times. */
 #include "tally.h"
 
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 
 #include "memory.h"
 #include "redis_module.h"
+#include "shared.h"
 #include "wire.h"
 
 #define SPLIT_AT 32768
@@ -26,22 +27,62 @@ struct tally_entry {
     int64_t number; /* 0: a free place */
 };
 
-struct tally_shard {
-    uint64_t multiplier; /* odd */
-    uint32_t used, size; /* size: 2^bits, or 0 */
-    uint32_t bits;
-    struct tally_entry *entry;
+struct tally_table {
+    uint32_t size; /* 2^bits */
+    struct tally_entry entry[];
 };
 
-/* ---- one table */
+struct tally_shard {
+    uint64_t multiplier; /* odd */
+    uint32_t used, size; /* size: that of the table, or 0 */
+    uint32_t bits;
+    struct shared *table; /* a struct tally_table; NULL if the size is 0 */
+};
+
+/* ---- tables */
+
+static size_t table_size(uint32_t entries) {
+    return sizeof(struct tally_table) + entries * sizeof(struct tally_entry);
+}
+
+static void *table_copy(const void *body) {
+    const size_t size = table_size(((const struct tally_table *)body)->size);
+    struct tally_table *copy = memory_alloc(size);
+    if (copy != NULL) memcpy(copy, body, size);
+    return copy;
+}
+
+static void table_free(void *body) { memory_free(body); }
+
+static size_t table_bytes(const void *body) {
+    return table_size(((const struct tally_table *)body)->size);
+}
+
+/* Tables are never united. */
+static const struct shared_kind table_kind = {
+    .copy = table_copy, .free = table_free, .bytes = table_bytes};
+
+/* ---- one shard */
+
+/* The entries, of which there are `size`.  A table that is not a union is always there. */
+static const struct tally_entry *entries_of(const struct tally_shard *s) {
+    return ((const struct tally_table *)shared_look(s->table))->entry;
+}
+
+/* The same to be changed; NULL if there is no memory. */
+static struct tally_entry *own_entries(struct tally_shard *s) {
+    struct tally_table *table = shared_own(&s->table);
+    return table == NULL ? NULL : table->entry;
+}
 
 static uint32_t home_of(const struct tally_shard *s, uint64_t hash) {
     return (uint32_t)(hash * s->multiplier >> (64 - s->bits));
 }
 
-static uint32_t shard_find(const struct tally_shard *s, uint64_t hash) {
+static uint32_t shard_find(const struct tally_shard *s, const struct tally_entry *entry,
+                           uint64_t hash) {
     uint32_t i = home_of(s, hash);
-    while (s->entry[i].number != 0 && s->entry[i].hash != hash) i = (i + 1) & (s->size - 1);
+    while (entry[i].number != 0 && entry[i].hash != hash) i = (i + 1) & (s->size - 1);
     return i;
 }
 
@@ -49,35 +90,41 @@ static bool shard_grow(struct tally_shard *s) {
     struct tally_shard larger = *s;
     larger.bits = s->size == 0 ? FIRST_BITS : s->bits + 1;
     larger.size = (uint32_t)1 << larger.bits;
-    larger.entry = memory_zeroed(larger.size * sizeof *larger.entry);
-    if (larger.entry == NULL) return false;
+    struct tally_table *table = memory_zeroed(table_size(larger.size));
+    if (table == NULL) return false;
+    table->size = larger.size;
+    larger.table = shared_new(&table_kind, table);
+    if (larger.table == NULL) return false;
+    const struct tally_entry *entry = s->size == 0 ? NULL : entries_of(s);
     for (uint32_t i = 0; i < s->size; i++) {
-        if (s->entry[i].number == 0) continue;
-        larger.entry[shard_find(&larger, s->entry[i].hash)] = s->entry[i];
+        const struct tally_entry *e = &entry[i];
+        if (e->number != 0) table->entry[shard_find(&larger, table->entry, e->hash)] = *e;
     }
-    memory_free(s->entry);
+    shared_drop(s->table);
     *s = larger;
     return true;
 }
 
 /* Frees a place, and moves those behind it that could not be found any more. */
-static void shard_erase(struct tally_shard *s, uint32_t hole) {
+static void shard_erase(struct tally_shard *s, struct tally_entry *entry, uint32_t hole) {
     const uint32_t mask = s->size - 1;
-    for (uint32_t i = (hole + 1) & mask; s->entry[i].number != 0; i = (i + 1) & mask) {
-        const uint32_t home = home_of(s, s->entry[i].hash);
+    for (uint32_t i = (hole + 1) & mask; entry[i].number != 0; i = (i + 1) & mask) {
+        const uint32_t home = home_of(s, entry[i].hash);
         if (((i - home) & mask) < ((i - hole) & mask)) continue;
-        s->entry[hole] = s->entry[i];
+        entry[hole] = entry[i];
         hole = i;
     }
-    s->entry[hole].number = 0;
+    entry[hole].number = 0;
     s->used--;
 }
 
 static bool shard_set(struct tally_shard *s, uint64_t hash, int64_t number) {
     if (4 * ((uint64_t)s->used + 1) > 3 * (uint64_t)s->size && !shard_grow(s)) return false;
-    const uint32_t i = shard_find(s, hash);
-    s->used += s->entry[i].number == 0;
-    s->entry[i] = (struct tally_entry){hash, number};
+    struct tally_entry *entry = own_entries(s);
+    if (entry == NULL) return false;
+    const uint32_t i = shard_find(s, entry, hash);
+    s->used += entry[i].number == 0;
+    entry[i] = (struct tally_entry){hash, number};
     return true;
 }
 
@@ -102,7 +149,7 @@ bool tally_open(struct tally *t, uint32_t shards) {
 }
 
 void tally_close(struct tally *t) {
-    for (uint32_t i = 0; i < t->shards; i++) memory_free(t->shard[i].entry);
+    for (uint32_t i = 0; i < t->shards; i++) shared_drop(t->shard[i].table);
     memory_free(t->shard);
     *t = (struct tally){.shards = 0};
 }
@@ -110,8 +157,9 @@ void tally_close(struct tally *t) {
 static bool tally_add_all(struct tally *to, const struct tally *from) {
     for (uint32_t i = 0; i < from->shards; i++) {
         const struct tally_shard *s = &from->shard[i];
+        const struct tally_entry *entry = s->size == 0 ? NULL : entries_of(s);
         for (uint32_t k = 0; k < s->size; k++) {
-            const struct tally_entry *e = &s->entry[k];
+            const struct tally_entry *e = &entry[k];
             if (e->number != 0 && !shard_set(shard_of(to, e->hash), e->hash, e->number)) {
                 return false;
             }
@@ -123,9 +171,27 @@ static bool tally_add_all(struct tally *to, const struct tally *from) {
 
 bool tally_copy(struct tally *to, const struct tally *from) {
     if (!tally_open(to, from->shards)) return false;
-    if (tally_add_all(to, from)) return true;
-    tally_close(to);
-    return false;
+    for (uint32_t i = 0; i < from->shards; i++) {
+        to->shard[i] = from->shard[i];
+        if (to->shard[i].table != NULL) shared_take(to->shard[i].table);
+    }
+    to->entries = from->entries;
+    return true;
+}
+
+size_t tally_unready(const struct tally *t, size_t hashes) {
+    size_t unready = 0;
+    for (uint32_t i = 0; i < t->shards && unready < hashes; i++) {
+        const struct shared *table = t->shard[i].table;
+        if (table != NULL) unready += !shared_is_ready(table, true);
+    }
+    return unready;
+}
+
+void tally_prepare(const struct tally *t) {
+    for (uint32_t i = 0; i < t->shards; i++) {
+        if (t->shard[i].table != NULL) shared_prepare(t->shard[i].table);
+    }
 }
 
 /* Into many tables; stays as it is if there is no memory. */
@@ -143,7 +209,9 @@ static void tally_split(struct tally *t) {
 int64_t tally_get(const struct tally *t, uint64_t hash) {
     if (t->entries == 0) return 0;
     const struct tally_shard *s = shard_of(t, hash);
-    return s->size == 0 ? 0 : s->entry[shard_find(s, hash)].number;
+    if (s->size == 0) return 0;
+    const struct tally_entry *entry = entries_of(s);
+    return entry[shard_find(s, entry, hash)].number;
 }
 
 bool tally_move(struct tally *t, uint64_t hash, int64_t by) {
@@ -156,7 +224,9 @@ bool tally_move(struct tally *t, uint64_t hash, int64_t by) {
     if (number != 0) {
         if (!shard_set(s, hash, number)) return false;
     } else if (by != 0) {
-        shard_erase(s, shard_find(s, hash));
+        struct tally_entry *entry = own_entries(s);
+        if (entry == NULL) return false;
+        shard_erase(s, entry, shard_find(s, entry, hash));
     }
     t->entries = t->entries + s->used - before;
     return true;
@@ -165,7 +235,7 @@ bool tally_move(struct tally *t, uint64_t hash, int64_t by) {
 size_t tally_bytes(const struct tally *t) {
     size_t bytes = t->shards * sizeof *t->shard;
     for (uint32_t i = 0; i < t->shards; i++) {
-        bytes += t->shard[i].size * sizeof(struct tally_entry);
+        if (t->shard[i].size != 0) bytes += sizeof(struct shared) + table_size(t->shard[i].size);
     }
     return bytes;
 }
@@ -184,18 +254,19 @@ static int by_hash(const void *a, const void *b) {
 /* Sorted, since the order in the table depends on its past. */
 void tally_piece(const struct tally *t, uint32_t shard, uint8_t *bytes) {
     const struct tally_shard *s = &t->shard[shard];
+    const struct tally_entry *entry = entries_of(s);
     uint8_t *at = bytes;
     for (uint32_t i = 0; i < s->size; i++) {
-        if (s->entry[i].number == 0) continue;
-        wire_store(at, s->entry[i].hash, 8);
-        wire_store(at + 8, (uint64_t)s->entry[i].number, 8);
+        if (entry[i].number == 0) continue;
+        wire_store(at, entry[i].hash, 8);
+        wire_store(at + 8, (uint64_t)entry[i].number, 8);
         at += TALLY_ENTRY;
     }
     qsort(bytes, s->used, TALLY_ENTRY, by_hash);
 }
 
 static void shard_clear(struct tally *t, struct tally_shard *s) {
-    memory_free(s->entry);
+    shared_drop(s->table);
     t->entries -= s->used;
     *s = (struct tally_shard){.multiplier = s->multiplier};
 }

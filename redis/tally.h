@@ -18,8 +18,13 @@ struct tally {
 };
 
 void tally_close(struct tally *t);
-/* `to` is empty; false, with nothing in it, if there is no memory. */
+/* Shares all tables with `from`.  `to` is empty; false, with nothing in it, if there is no
+ * memory. */
 bool tally_copy(struct tally *to, const struct tally *from);
+/* How many tables a command would have to wait for that changes so many numbers; and has them made
+ * ready (shared.h). */
+size_t tally_unready(const struct tally *t, size_t hashes);
+void tally_prepare(const struct tally *t);
 
 /* 0 for a hash that has no number. */
 int64_t tally_get(const struct tally *t, uint64_t hash);

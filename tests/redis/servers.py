@@ -215,6 +215,10 @@ class Server:
     def used_memory(self):
         return int(self.info("used_memory"))
 
+    def settle(self):
+        """Waits until the module has done what it does behind: copies, unions, frees."""
+        until(lambda: self.info("bf_jobs_behind") == "0", what="the end of the work behind")
+
     def cpu_seconds(self):
         """User and system time of the process."""
         with open("/proc/%d/stat" % self.process.pid) as file:

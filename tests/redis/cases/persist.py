@@ -275,6 +275,7 @@ def test_memory_usage():
         c = server.client()
         for verb, make in (("BF", ["BF.RESERVE", "k", "0.01", "1000000"]),
                            ("CF", ["CF.RESERVE", "k", "1000000"])):
+            server.settle()
             before = server.used_memory()
             c.do(*make)
             for part in range(100):

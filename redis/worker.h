@@ -1,0 +1,46 @@
+/* worker.h - a thread for what takes long and nobody has to wait for
+ *
+ * To copy or to free a table of some megabytes takes milliseconds, in which the server's one
+ * thread serves nobody.  Such jobs are given to one thread of the module's, which does them in
+ * the order in which they came. */
+#ifndef TAMIS_REDIS_WORKER_H
+#define TAMIS_REDIS_WORKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "redis_module.h"
+
+typedef void worker_job(void *argument);
+
+/* To be called once, by the thread that serves commands; the worker itself is started when there
+ * is something to do.  False if the system refuses. */
+bool worker_open(void);
+
+/* Does the job later, after all that were given before; at once where there is no worker. */
+void worker_give(worker_job *job, void *argument);
+/* Frees something large: later, if it is a command that would wait for it and the server does
+ * not need the memory now. */
+void worker_free(worker_job *free, void *block);
+
+/* How many jobs are not done yet. */
+size_t worker_jobs(void);
+/* Is this the thread that serves commands? */
+bool worker_serves(void);
+
+/* A command that needs more tables than so many which are not ready waits for the worker rather
+ * than make them itself: one takes it two milliseconds, and it is not worth to wait for. */
+#define WORKER_TABLES 1
+
+/* Can the client of a command wait?  Not if that is part of a transaction or of a script, follows a
+ * primary or an AOF, or has waited already. */
+bool worker_can_wait(RedisModuleCtx *ctx);
+/* Has the client wait until all jobs that there are have been done; then the command is run
+ * `again`, from its beginning.  False if it cannot wait. */
+bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again);
+/* Is the command run again, after a wait? */
+bool worker_has_waited(RedisModuleCtx *ctx);
+/* How many commands have waited so far. */
+size_t worker_waits(void);
+
+#endif
