@@ -13,10 +13,16 @@
 #include "replies.h"
 #include "served.h"
 #include "types.h"
+#include "worker.h"
+
+/* A file of so many bytes is checked by the worker: half a millisecond for a mebibyte. */
+#define CHECKED_BEHIND ((uint64_t)1 << 20)
 
 #define LOADING "ERR the filter is being loaded"
 
 /* ---- TAMIS.LOAD */
+
+static int tamis_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 
 static int hex_digit(char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -67,6 +73,8 @@ static const char *take_chunk(RedisModuleCtx *ctx, struct served *s, const struc
         }
     } else if (s->staged == NULL || c->total != s->total || c->offset != s->received) {
         return "ERR chunks must come in order, from offset 0 on";
+    } else if (served_is_checking(s)) {
+        return "ERR the file is being checked";
     }
     served_append(s, c->data.bytes, c->data.length);
     if (s->received < s->total) return NULL;
@@ -87,12 +95,28 @@ static void give_up(RedisModuleCtx *ctx, RedisModuleString *name, const struct k
     if (coming) key_changed(ctx, name, "tamis.load");
 }
 
+/* Must the client wait until the file has been checked, or until the worker is done with what
+ * another client sent last?  The command is run again then. */
+static bool must_wait(RedisModuleCtx *ctx, struct served *s, const struct chunk *c) {
+    const uint8_t *secret = c->keyed ? c->secret : NULL;
+    if (s->coming == NULL || c->offset == 0 || c->offset != s->received || c->total != s->total) {
+        return false;
+    }
+    if (served_is_checking(s)) return worker_wait(ctx, tamis_load);
+    if (c->offset + c->data.length < c->total || c->total < CHECKED_BEHIND) return false;
+    if (served_is_checked(s, c->data.bytes, c->data.length, secret)) return false;
+    if (!worker_can_wait(ctx)) return false;
+    served_check(s, c->data.bytes, c->data.length, secret);
+    return worker_wait(ctx, tamis_load);
+}
+
 static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
                       const struct chunk *c) {
     const bool made = key->state == KEY_EMPTY;
     struct served *s = made ? served_create() : key->value;
     if (s == NULL) return reply_error(ctx, "ERR Insufficient memory");
     if (made) RedisModule_ModuleTypeSetValue(key->handle, served_type, s);
+    if (must_wait(ctx, s, c)) return REDISMODULE_OK;
     const bool coming = s->staged != NULL;
     const char *wrong = take_chunk(ctx, s, c);
     if (wrong != NULL) {
@@ -126,7 +150,9 @@ static int tamis_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key key =
         key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, served_type);
-    if (key.state == KEY_WRONG_TYPE) {
+    if (key_moved(ctx, &key)) {
+        /* It has been replied to. */
+    } else if (key.state == KEY_WRONG_TYPE) {
         reply_error(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);
     } else if (ending) {
         abort_load(ctx, argv[1], &key);
@@ -193,19 +219,19 @@ static int tamis_info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int
     if (argc != 2) return RedisModule_WrongArity(ctx);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, served_type);
     const struct served *s = key.value;
-    tamis_facts facts = TAMIS_FACTS_INIT;
     if (s == NULL) {
         reply_error(ctx, key_error(key.state));
     } else {
-        const bool there = s->filter != NULL && tamis_info(s->filter, &facts) == TAMIS_OK;
+        const bool there = s->filter != NULL;
         RedisModule_ReplyWithMap(ctx, 9);
-        reply_text(ctx, "Kind", there ? tamis_kind_name(facts.kind) : "none");
+        reply_text(ctx, "Kind", there ? tamis_kind_name(s->facts->kind) : "none");
         reply_field(ctx, "Size", served_bytes(s));
         reply_field(ctx, "File size", s->length);
-        reply_field(ctx, "Number of keys", there ? (unsigned long long)(facts.distinct + 0.5) : 0);
+        reply_field(ctx, "Number of keys",
+                    there ? (unsigned long long)(s->facts->distinct + 0.5) : 0);
         RedisModule_ReplyWithSimpleString(ctx, "Error rate");
-        RedisModule_ReplyWithDouble(ctx, there ? facts.rate_now : 0);
-        reply_text(ctx, "Hash", there ? facts.hash : "none");
+        RedisModule_ReplyWithDouble(ctx, there ? s->facts->rate_now : 0);
+        reply_text(ctx, "Hash", there ? s->facts->hash : "none");
         reply_field(ctx, "Keyed", s->keyed);
         reply_field(ctx, "Bytes coming", s->total);
         reply_field(ctx, "Bytes received", s->received);
