@@ -1,0 +1,483 @@
+"""Copies share their tables, and unions are made behind: nobody may see that.
+
+A copy and its origin go their own ways; a union answers as one that was made at once; and what is
+saved, replicated or asked for in the midst of the work is what it would be at its end.
+"""
+import os
+import random
+import tempfile
+import threading
+import time
+
+import legacy
+from resp import Broken, Error, encode
+from servers import PRELOAD, Cluster, Server, Skip, caught_up, follow, tamis, until
+from sizes import some
+
+# Two segments of 1.3 MB, or three blocks of a megabyte: large enough to be copied behind.
+CAPACITY = 2200000
+
+
+def _items(prefix, count):
+    return ["%s-%d" % (prefix, i) for i in range(count)]
+
+
+def _digests(c, keys):
+    return dict(zip(keys, c.do("DEBUG", "DIGEST-VALUE", *keys)))
+
+
+def _make(c, verb):
+    """A filter of this kind at `k`."""
+    if verb == "BF":
+        c.do("BF.RESERVE", "k", "0.01", str(CAPACITY))
+    elif verb == "CF":
+        c.do("CF.RESERVE", "k", str(CAPACITY))
+    else:
+        legacy.load(c, "l", CAPACITY)
+        c.do("RENAME", "l-" + verb[1:].lower(), "k")
+        c.do("DEL", "l-bf", "l-cf")
+
+
+class Keys:
+    """Filters of one kind, and what each must hold at least."""
+
+    def __init__(self, server, verb):
+        self.server, self.c, self.verb = server, server.client(), verb[-2:]
+        _make(self.c, verb)
+        self.held = {"k": set()}
+        self.digest = {}
+        self.serial = 0
+
+    def _add(self, key):
+        self.serial += 1
+        items = _items(str(self.serial), random.choice((1, 2, 40, 300)))
+        command = ["BF.MADD", key] if self.verb == "BF" else ["CF.INSERT", key, "ITEMS"]
+        self.c.do(*command, *items)
+        self.held[key] = self.held[key] | set(items)
+
+    def _copy(self, key):
+        to = "k%d" % random.randrange(6)
+        if to != key:
+            self.c.do("COPY", key, to, "REPLACE")
+            self.held[to] = self.held[key]
+            self.digest.pop(to, None)
+            if key in self.digest:
+                self.digest[to] = self.digest[key]
+
+    def _leave(self, key):
+        if len(self.held) > 1:
+            self.c.do(random.choice(("DEL", "UNLINK")), key)
+            del self.held[key]
+            self.digest.pop(key, None)
+
+    def _merge(self, key):
+        other = random.choice(list(self.held))
+        reply = self.c.call("BF.MERGE", key, other)
+        if not isinstance(reply, Error):  # those of RedisBloom must have room for the sum
+            self.held[key] = self.held[key] | self.held[other]
+
+    def _remove(self, key):
+        gone = random.sample(sorted(self.held[key]), min(30, len(self.held[key])))
+        assert self.c.many([["CF.DEL", key, i] for i in gone]) == [1] * len(gone)
+        self.held[key] = self.held[key] - set(gone)
+
+    def step(self):
+        key = random.choice(list(self.held))
+        change = self._merge if self.verb == "BF" else self._remove
+        act = random.choice((self._add, self._add, self._copy, self._copy, self._leave, change))
+        if act in (self._add, change):
+            self.digest.pop(key, None)
+        act(key)
+        if random.random() < 0.2:
+            self.check()
+
+    def check(self):
+        """Those that were not changed are what they were; all hold what they must."""
+        now = _digests(self.c, sorted(self.held))
+        for key, digest in self.digest.items():
+            assert now[key] == digest, key
+        self.digest = now
+        for key, items in self.held.items():
+            if items:
+                assert all(self.c.do(self.verb + ".MEXISTS", key, *items)), key
+
+
+def _apart(verb):
+    with Server() as server:
+        keys = Keys(server, verb)
+        for _ in range(some(150, 1000)):
+            keys.step()
+        keys.check()
+        for key in sorted(keys.held):
+            keys.c.do("DEL", key)
+        server.settle()
+        assert "bf_bloom:0" in keys.c.do("INFO", "everything").decode()
+        assert server.used_memory() < 8 << 20, server.used_memory()
+
+
+def test_copies_are_apart_bloom():
+    _apart("BF")
+
+
+def test_copies_are_apart_cuckoo():
+    _apart("CF")
+
+
+def test_copies_are_apart_legacy():
+    _apart("LBF")
+    _apart("LCF")
+
+
+def test_copies_of_counts():
+    """The numbers beside a cuckoo filter are shared as well."""
+    with Server() as server:
+        c = server.client()
+        items = _items("i", 40000)
+        c.do("CF.RESERVE", "a", "200000")
+        for _ in range(4):
+            for at in range(0, len(items), 1000):
+                c.do("CF.INSERT", "a", "ITEMS", *items[at:at + 1000])
+        c.do("COPY", "a", "b")
+        before = _digests(c, ["a"])
+        c.do("CF.INSERT", "b", "ITEMS", *items[:1000])
+        c.many([["CF.DEL", "b", i] for i in items[1000:2000]])
+        assert _digests(c, ["a"]) == before
+        for at, a, b in ((0, 4, 5), (1500, 4, 3), (2500, 4, 4)):
+            assert c.do("CF.COUNT", "a", items[at]) == a and c.do("CF.COUNT", "b", items[at]) == b
+
+
+# ---- unions
+
+def _origin(c, capacity=CAPACITY):
+    """Two filters of one origin, each with items that the other has not, and what both hold."""
+    c.do("BF.RESERVE", "a", "0.01", str(capacity))
+    c.do("BF.MADD", "a", *_items("both", 20000))
+    c.do("COPY", "a", "b")
+    c.do("BF.MADD", "a", *_items("a", 30000))
+    c.do("BF.MADD", "b", *_items("b", 30000))
+
+
+def test_union_is_the_union():
+    """Bit by bit that of a filter which got the items of both one by one: all answers alike."""
+    with Server() as server:
+        c = server.client()
+        for capacity in (CAPACITY, 200000):
+            _origin(c, capacity)
+            c.do("COPY", "a", "one-by-one")
+            c.do("BF.MADD", "one-by-one", *_items("b", 30000))
+            c.do("BF.MERGE", "new", "a", "b")
+            probes = _items("b", 200) + _items("out", 20000)
+            assert c.do("BF.MEXISTS", "new", *probes) == c.do("BF.MEXISTS", "one-by-one", *probes)
+            server.settle()
+            assert c.do("BF.MEXISTS", "new", *probes) == c.do("BF.MEXISTS", "one-by-one", *probes)
+            # How many there are is estimated, from one segment.
+            cards = [c.do("BF.CARD", k) for k in ("new", "one-by-one")]
+            assert abs(cards[0] - cards[1]) < 0.02 * cards[1], cards
+            # What both have is counted once, what only one has is all counted.
+            c.do("BF.MERGE", "new", "a")
+            c.do("BF.MERGE", "new", "b", "a", "new")
+            assert abs(c.do("BF.CARD", "new") - cards[1]) < 0.02 * cards[1]
+            c.do("FLUSHALL")
+
+
+def test_union_that_is_too_much():
+    """Together they would break the promise: the union keeps them apart, and says so."""
+    with Server() as server:
+        c, capacity = server.client(), some(200000, CAPACITY)
+        c.do("BF.RESERVE", "a", "0.01", str(capacity), "NONSCALING")
+        c.do("COPY", "a", "b")
+        for key in "ab":
+            for start in range(0, capacity * 3 // 4, 50000):
+                c.many([["BF.MADD", key] + ["%s-%d" % (key, i) for i in range(at, at + 1000)]
+                        for at in range(start, start + 50000, 1000)])
+        c.do("BF.MERGE", "new", "a", "b")
+        assert float(c.do("BF.INFO", "new", "ERROR")[0]) == 0.02
+        outside = c.do("BF.MEXISTS", "new", *_items("out", 20000))
+        assert sum(outside) < 0.02 * 20000
+
+
+def test_seen_in_the_midst():
+    """A union that is still to be made is dumped, saved and rewritten as one that is."""
+    with Server(options=["--appendonly", "yes"]) as server:
+        c = server.client()
+        _origin(c)
+        c.do("BF.MERGE", "early", "a", "b")
+        dump = c.do("DUMP", "early")
+        server.settle()
+        assert c.do("DUMP", "early") == dump
+        chunks, at = [], 0
+        c.do("BF.MERGE", "again", "a", "b")
+        while True:
+            at, data = c.do("BF.SCANDUMP", "again", str(at))
+            if at == 0:
+                break
+            chunks.append((at, data))
+        for at, data in chunks:
+            c.do("BF.LOADCHUNK", "loaded", str(at), data)
+        keys = ["a", "b", "early", "again", "loaded"]
+        for save in (["BGREWRITEAOF"], ["BGSAVE"], ["DEBUG", "RELOAD"]):
+            c.do("DEL", "new")
+            server.settle()
+            c.do("BF.MERGE", "new", "a", "b")
+            c.do("COPY", "new", "new2", "REPLACE")
+            c.do("BF.ADD", "new2", save[0])
+            c.do(*save)
+            before = _digests(c, keys + ["new", "new2"])
+            assert len({before[k] for k in ("early", "again", "loaded", "new")}) == 1, before
+            until(lambda: server.info("aof_rewrite_in_progress") == "0"
+                  and server.info("rdb_bgsave_in_progress") == "0", what="the save")
+            assert server.info("aof_last_bgrewrite_status") == "ok"
+            server.restart()
+            c = server.client()
+            assert _digests(c, keys + ["new", "new2"]) == before, save
+
+
+# ---- commands that wait
+
+def test_waiting_is_replicated():
+    """What was done after a wait is in the AOF and on the replica, once."""
+    with Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as primary, \
+            Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        _origin(c)
+        c.do("CF.RESERVE", "c", str(CAPACITY))
+        c.do("CF.INSERT", "c", "ITEMS", *_items("c", 20000))
+        keys = ["a", "b", "c", "u", "a1", "c1"]
+        for n in range(some(10, 100)):
+            replies = c.many([["COPY", "a", "a1", "REPLACE"], ["COPY", "c", "c1", "REPLACE"],
+                              ["BF.MADD", "a1"] + _items("n%d" % n, 300),
+                              ["CF.INSERT", "c1", "ITEMS"] + _items("n%d" % n, 300),
+                              ["BF.MERGE", "u", "b", "a1"], ["BF.MERGE", "u", "a"],
+                              ["BF.INSERT", "u", "ITEMS"] + _items("u%d" % n, 300),
+                              ["BF.MADD", "a"] + _items("a%d" % n, 100),
+                              ["CF.INSERTNX", "c", "ITEMS"] + _items("n%d" % n, 100),
+                              ["CF.DEL", "c1", "n%d-7" % n],
+                              ["BF.MEXISTS", "u"] + _items("n%d" % n, 300)])
+            assert not any(isinstance(r, Error) for r in replies), replies
+            assert replies[-1] == [1] * 300 and replies[-2] == 1
+        assert int(primary.info("bf_commands_waited")) > 0
+        before = _digests(c, keys)
+        caught_up(primary)
+        assert _digests(replica.client(), keys) == before
+        c.do("DEBUG", "RELOAD")
+        assert _digests(c, keys) == before
+        primary.kill()
+        primary.start()
+        assert _digests(primary.client(), keys) == before
+
+
+def test_where_nobody_waits():
+    """A transaction and a script go through at once."""
+    with Server() as server:
+        c = server.client()
+        _origin(c)
+        items, before = _items("t", 300), server.info("bf_commands_waited")
+        c.many([["MULTI"], ["COPY", "a", "a1"], ["BF.MADD", "a1"] + items, ["BF.MERGE", "u", "a", "b"],
+                ["BF.MEXISTS", "u"] + _items("b", 300), ["EXEC"]])
+        script = ("redis.call('COPY', 'a', 'a2'); redis.call('BF.MERGE', 'v', 'a', 'b'); "
+                  "redis.call('BF.MADD', 'a2', unpack(ARGV)); "
+                  "return redis.call('BF.MEXISTS', 'v', unpack(ARGV))")
+        c.do("EVAL", script, "0", *items)
+        assert len(set(_digests(c, ["a1", "a2"]).values())) == 1
+        assert len(set(_digests(c, ["u", "v"]).values())) == 1
+        server.settle()
+        assert c.do("BF.MEXISTS", "a1", *items) == [1] * 300
+        assert server.info("bf_commands_waited") == before
+
+
+def test_those_who_go():
+    """Clients that go while they wait, and keys that go while somebody waits for them."""
+    with Server() as server:
+        c = server.client()
+        _origin(c)
+        for n in range(some(20, 200)):
+            going = server.client()
+            going.send(b"".join(encode(command) for command in (
+                ["COPY", "a", "a%d" % n], ["BF.MADD", "a%d" % n] + _items("g", 300))))
+            if n % 2:
+                going.close()
+            c.do(random.choice(("DEL", "UNLINK")), "a%d" % n)
+            if n % 2 == 0:
+                going.read()
+                assert len(going.read()) == 300  # of a new filter, if the copy was gone
+        c.do("FLUSHALL")
+        server.settle()
+        until(lambda: server.used_memory() < 16 << 20, what="the end of the memory")
+
+
+def test_key_that_moves():
+    """A key goes to another node of a cluster while a command waits for it: the client is told to
+    try again, and nothing is left behind."""
+    with Cluster() as cluster:
+        slot = cluster.servers[0].client().do("CLUSTER", "KEYSLOT", "{k}a")
+        source = cluster.owner(slot)
+        target = next(p for p in cluster.primaries() if p is not source)
+        c, waiting = source.client(), source.client()
+        for key in ("{k}a", "{k}b"):
+            c.do("BF.RESERVE", key, "0.01", str(10 * CAPACITY))
+            c.do("BF.MADD", key, *_items("i", 50000))
+        name = {s: s.client().do("CLUSTER", "MYID").decode() for s in (source, target)}
+        target.client().do("CLUSTER", "SETSLOT", str(slot), "IMPORTING", name[source])
+        source.client().do("CLUSTER", "SETSLOT", str(slot), "MIGRATING", name[target])
+        source.settle()
+        waiting.send(encode(["COPY", "{k}a", "{k}b", "REPLACE"])
+                     + encode(["BF.MADD", "{k}b"] + _items("x", 300)))
+        assert waiting.read() == 1
+        c.do("MIGRATE", "127.0.0.1", str(target.port), "{k}b", "0", "60000", "REPLACE")
+        reply = waiting.read()
+        source.settle()
+        assert str(reply).startswith("TRYAGAIN") or len(reply) == 300, reply
+        assert c.do("CLUSTER", "GETKEYSINSLOT", str(slot), "10") == [b"{k}a"]
+
+
+def test_all_at_once():
+    """Clients that copy, unite, change and drop the same filters, by DEL and by UNLINK."""
+    with Server() as server:
+        _origin(server.client())
+        end, wrong = time.monotonic() + some(3, 60), []
+
+        def go(number):
+            try:
+                c, key = server.client(), "t%d" % number
+                while time.monotonic() < end and not wrong:
+                    replies = c.many([["COPY", "a", key, "REPLACE"], ["BF.MADD", key, "x%d" % number],
+                                      ["BF.MADD", key] + _items(key, 200), ["BF.MERGE", key, "b"],
+                                      ["BF.MADD", "a", str(random.random())],
+                                      ["BF.MEXISTS", key] + _items(key, 200) + _items("b", 200),
+                                      ["UNLINK" if number % 2 else "DEL", key]])
+                    if replies[-2] != [1] * 400:
+                        wrong.append(replies)
+            except (Broken, AssertionError) as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=go, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        saver = server.client()
+        while time.monotonic() < end:
+            saver.call("BGSAVE")
+            time.sleep(0.2)
+        for thread in threads:
+            thread.join()
+        assert not wrong, wrong[:1]
+
+
+# ---- files
+
+class Upload:
+    """A file of some megabytes whose last chunk waits for the check."""
+
+    def __init__(self, server, data):
+        self.server, self.c, self.data = server, server.client(), data
+        self.chunks = [["TAMIS.LOAD", "k", str(at), str(len(data)), data[at:at + (1 << 20)]]
+                       for at in range(0, len(data), 1 << 20)]
+
+    def wait(self):
+        """All is sent, the last chunk by a client of its own, which waits."""
+        assert not any(isinstance(r, Error) for r in self.c.many(self.chunks[:-1]))
+        waiting = self.server.client()
+        before = int(self.server.info("bf_commands_waited"))
+        waiting.send(encode(self.chunks[-1]))
+        until(lambda: int(self.server.info("bf_commands_waited")) > before, what="the wait")
+        return waiting
+
+    def serves(self, key="k"):
+        return self.c.do("TAMIS.MEXISTS", key, "1", "2", "nowhere") == [1, 1, 0]
+
+
+def test_file_that_is_checked():
+    """Whatever is done to a key while its file is checked finds an upload without its last chunk."""
+    with tempfile.TemporaryDirectory(prefix="tamis-redis.") as directory, \
+            Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as server, \
+            Server() as replica:
+        path = os.path.join(directory, "f.tamis")
+        tamis("build", "-q", "-k", "bloom", "-p", "1%", "-n", "20000000", "-o", path, data=b"1\n2\n")
+        with open(path, "rb") as file:
+            u = Upload(server, file.read())
+        follow(replica, server)
+        c = u.c
+        waiting = u.wait()
+        assert waiting.read() == len(u.data) and u.serves()
+        # A copy, and an end, in the midst.
+        waiting = u.wait()
+        replies = c.many([["COPY", "k", "copy"], ["TAMIS.LOAD", "k", "ABORT"]])
+        assert replies == [1, "OK"]
+        assert isinstance(waiting.read(), (Error, int)) and u.serves() and u.serves("copy")
+        # The key goes.
+        waiting = u.wait()
+        c.do("DEL", "k")
+        waiting.read()
+        assert c.do("EXISTS", "k") == 0
+        # Another upload begins.
+        waiting = u.wait()
+        c.do(*u.chunks[0])
+        waiting.read()
+        assert [r for r in c.many(u.chunks[1:]) if isinstance(r, Error)] == [] and u.serves()
+        # Another last chunk, which is wrong, comes second.
+        waiting = u.wait()
+        wrong = u.chunks[-1][:4] + [bytes(len(u.chunks[-1][4]))]
+        second = c.call(*wrong)
+        assert waiting.read() == len(u.data) and isinstance(second, Error) and u.serves()
+        # The client goes; the chunk comes again, unless it was in time.
+        u.wait().close()
+        server.settle()
+        again, info = c.call(*u.chunks[-1]), c.do("TAMIS.INFO", "k")
+        assert isinstance(again, (int, Error)) and info[info.index("Bytes coming") + 1] == 0
+        assert u.serves()
+        # It is saved in the midst.
+        c.do("DEL", "copy")
+        waiting = u.wait()
+        c.do("BGREWRITEAOF")
+        assert waiting.read() == len(u.data)
+        before = _digests(c, ["k"])
+        caught_up(server)
+        assert _digests(replica.client(), ["k"]) == before
+        until(lambda: server.info("aof_rewrite_in_progress") == "0", what="the rewrite")
+        server.restart()
+        assert _digests(server.client(), ["k"]) == before
+
+
+# ---- memory
+
+def _able():
+    if PRELOAD:
+        raise Skip("under a sanitizer the memory is not the server's")
+
+
+def test_memory_is_counted():
+    """A copy counts as a filter of its own, which it becomes; what is dropped comes back."""
+    _able()
+    with Server() as server:
+        c = server.client()
+        _origin(c)
+        size = c.do("MEMORY", "USAGE", "a")
+        c.do("COPY", "a", "c")
+        assert abs(c.do("MEMORY", "USAGE", "c") - size) < 100
+        server.settle()
+        used = server.used_memory()
+        c.do("BF.MADD", "c", *_items("x", 1000))
+        server.settle()
+        assert abs(server.used_memory() - used) < 1 << 20  # it was there
+        c.do("COPY", "a", "d")
+        server.settle()
+        c.do("DEL", "d")
+        server.settle()
+        assert abs(server.used_memory() - used) < 1 << 20, (used, server.used_memory())
+
+
+def test_eviction_stops():
+    """A server at its limit gets its memory at once: it must not evict more than it needs."""
+    _able()
+    with Server() as server:
+        c = server.client()
+        for n in range(10):
+            c.do("BF.RESERVE", "k%d" % n, "0.01", "1500000")
+            c.do("BF.ADD", "k%d" % n, "x")
+        server.settle()
+        c.do("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+        c.do("CONFIG", "SET", "maxmemory", str(server.used_memory() + (1 << 20)))
+        for n in range(20):
+            c.do("SET", "s%d" % n, "x" * 100000)
+        left = sum(c.do("EXISTS", "k%d" % n) for n in range(10))
+        assert 7 <= left <= 9, left
