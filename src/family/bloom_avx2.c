@@ -10,8 +10,8 @@
  *     lines       | 0 | 4 | 1 | 5 | 2 | 6 | 3 | 7 |   the upper halves of both products
  *     r           the same of the lower halves (see probe.h)
  *
- * A visit has a vector of first places and one of second places.  Of an odd number of probes the
- * last one is made twice, which changes nothing.
+ * A visit has a vector of first places and one of second places; of an odd number of probes the
+ * very last one is written down and not used.
  *
  * Bits are read from words of 32, which are loaded one by one and put together to a vector.  What
  * is kept of a key that passes is its hash: to make the state of its probes again, in vectors,
@@ -41,7 +41,7 @@
 /* What is the same for all keys. */
 struct bloom {
     uint8_t *table;
-    uint64_t visits, single; /* `single`: the visit of which only the first place counts */
+    uint64_t probes, visits; /* two probes each, but for the last one of an odd number */
     __m256i lines;
 };
 
@@ -54,8 +54,8 @@ TAMIS_AVX2_TEMPLATE struct bloom bloom_of(const tamis_filter *f) {
     const uint64_t probes = f->shape.word[HASHES];
     const struct bloom b = {
         .table = f->table,
+        .probes = probes,
         .visits = (probes + 1) / PAIR,
-        .single = probes % PAIR == 0 ? UINT64_MAX : probes / PAIR,
         .lines = tamis__avx2_all(f->shape.word[BITS] / TAMIS__PAIR_LINE),
     };
     return b;
@@ -99,7 +99,7 @@ TAMIS_AVX2_TEMPLATE __m256i product_of(__m256i x, __m256i range) {
 }
 
 /* tamis__probe_pair: the first places of this visit of eight keys, then the second ones. */
-TAMIS_AVX2_TEMPLATE void store_pair(const struct bloom *b, const struct sequences *s, bool single,
+TAMIS_AVX2_TEMPLATE void store_pair(const struct bloom *b, const struct sequences *s,
                                     uint32_t *places) {
     const __m256i even = product_of(s->x[0], b->lines), odd = product_of(s->x[1], b->lines);
     const __m256i line = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
@@ -111,7 +111,7 @@ TAMIS_AVX2_TEMPLATE void store_pair(const struct bloom *b, const struct sequence
     const __m256i second = _mm256_and_si256(beyond, _mm256_set1_epi32(TAMIS__PAIR_LINE - 1));
     __m256i *to = (__m256i *)(void *)places;
     _mm256_storeu_si256(to, _mm256_or_si256(base, first));
-    _mm256_storeu_si256(to + 1, _mm256_or_si256(base, single ? first : second));
+    _mm256_storeu_si256(to + 1, _mm256_or_si256(base, second));
 }
 
 /* The probe sequences of `count` keys, rounded up to whole vectors. */
@@ -144,7 +144,7 @@ TAMIS_AVX2_TEMPLATE void write_places(const struct bloom *b, const uint64_t *has
         __m256i step = tamis__avx2_all(TAMIS__PROBE_STEP);
         for (uint64_t j = 0; j < from; j++) sequences_next(&s, &step);
         for (uint64_t j = from; j < to; j++, places += PAIR * LANES) {
-            store_pair(b, &s, j == b->single, places);
+            store_pair(b, &s, places);
             sequences_next(&s, &step);
             if (fetch) fetch_lines(b, places, write);
         }
@@ -173,14 +173,14 @@ TAMIS_AVX2_TEMPLATE __m256i words_of(const struct bloom *b, const uint32_t *plac
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Are the bits of eight keys set at all of their places?  A byte for each key, 0 or 1. */
+/* Are the bits of eight keys set at the places of so many probes?  A byte for each key, 0 or 1. */
 TAMIS_AVX2_TEMPLATE uint64_t test_places(const struct bloom *b, const uint32_t *places,
-                                         uint64_t visits) {
+                                         uint64_t probes) {
     const __m256i order =
         _mm256_setr_epi8(0, 8, -1, -1, 4, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 8,
                          -1, -1, 4, 12, -1, -1, -1, -1, -1, -1, -1, -1);
     __m256i all = _mm256_set1_epi32(1);
-    for (uint64_t j = 0; j < visits * PAIR; j++, places += LANES) {
+    for (uint64_t j = 0; j < probes; j++, places += LANES) {
         const __m256i place = _mm256_loadu_si256((const __m256i *)(const void *)places);
         const __m256i bit = _mm256_and_si256(place, _mm256_set1_epi32(31));
         all = _mm256_and_si256(all, _mm256_srlv_epi32(words_of(b, places), bit));
@@ -191,6 +191,11 @@ TAMIS_AVX2_TEMPLATE uint64_t test_places(const struct bloom *b, const uint32_t *
     return (uint64_t)_mm_cvtsi128_si64(bytes);
 }
 
+/* Probes of the first visit. */
+TAMIS_AVX2_TEMPLATE uint64_t first_probes(const struct bloom *b) {
+    return b->probes < PAIR ? b->probes : PAIR;
+}
+
 /* The first visit of all keys; of absent ones three of four fail.  Gathers the hashes and the
  * numbers of those that pass, and returns how many they are. */
 TAMIS_AVX2_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places,
@@ -199,7 +204,7 @@ TAMIS_AVX2_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places,
     size_t passed = 0;
     for (size_t i = 0; i < count; i += LANES, places += PAIR * LANES) {
         uint8_t maybe[LANES];
-        tamis__store64(maybe, test_places(b, places, 1));
+        tamis__store64(maybe, test_places(b, places, first_probes(b)));
         memcpy(answers + i, maybe, LANES);
         for (unsigned lane = 0; lane < LANES; lane++) {
             kept[passed] = hashes[i + lane];
@@ -214,13 +219,13 @@ TAMIS_AVX2_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places,
 TAMIS_AVX2_TEMPLATE size_t test_kept(const struct bloom *b, uint32_t *places, uint64_t *kept,
                                      const uint8_t *number, size_t passed, bool *answers,
                                      bool fetch) {
-    const uint64_t rest = b->visits - 1;
+    const uint64_t rest = (b->visits - 1) * PAIR, probes = b->probes - first_probes(b);
     size_t found = 0;
     memset(kept + passed, 0, LANES * sizeof *kept);
     write_places(b, kept, passed, 1, b->visits, places, fetch, false);
     for (size_t i = 0; i < passed; i += LANES) {
         uint8_t maybe[LANES];
-        tamis__store64(maybe, test_places(b, places + i * rest * PAIR, rest));
+        tamis__store64(maybe, test_places(b, places + i * rest, probes));
         for (unsigned lane = 0; lane < LANES && i + lane < passed; lane++) {
             answers[number[i + lane]] = maybe[lane];
             found += maybe[lane];
@@ -245,7 +250,7 @@ TAMIS_AVX2_TEMPLATE size_t contains_group(const struct bloom *b, const uint64_t 
     } else {
         write_places(b, hashes, count, 0, b->visits, places, fetch, false);
         for (size_t i = 0; i < count; i += LANES) {
-            const uint64_t maybe = test_places(b, places + i * PAIR * b->visits, b->visits);
+            const uint64_t maybe = test_places(b, places + i * PAIR * b->visits, b->probes);
             tamis__store64(answers + i, maybe);
             found += tamis__popcount(maybe);
         }
@@ -307,7 +312,7 @@ TAMIS_AVX2_TEMPLATE uint64_t set_key(const struct bloom *b, const uint32_t *plac
     static const uint8_t lane_of[LANES] = {0, 2, 4, 6, 1, 3, 5, 7};
     uint64_t all = 1;
     places += lane_of[i];
-    for (uint64_t j = 0; j < PAIR * b->visits; j++) all &= set_place(b, places[j * LANES]);
+    for (uint64_t j = 0; j < b->probes; j++) all &= set_place(b, places[j * LANES]);
     return all;
 }
 
@@ -328,7 +333,7 @@ TAMIS_AVX2_TEMPLATE size_t set_keys(const struct bloom *b, const uint32_t *place
  * where one that waits for a store does not, and lines that do not change need not be written back.
  */
 TAMIS_AVX2_TEMPLATE size_t set_absent(const struct bloom *b, const uint32_t *places, bool *fresh) {
-    const uint64_t there = test_places(b, places, b->visits);
+    const uint64_t there = test_places(b, places, b->probes);
     if (there == UINT64_C(0x0101010101010101)) {
         memset(fresh, false, LANES);
         return LANES;
@@ -349,12 +354,12 @@ TAMIS_AVX2_TEMPLATE void add_group(const struct bloom *b, const uint64_t *hashes
     uint32_t places[PLACES];
     bool ask = false;
     write_places(b, hashes, count, 0, b->visits, places, far, true);
-    if (fresh == NULL) { /* to find out would cost a third more */
-        for (uint64_t i = 0; i < count * PAIR * b->visits; i++) set_place(b, places[i]);
-        return;
-    }
     for (size_t i = 0; i < count; i += LANES) {
         const uint32_t *at = places + i * PAIR * b->visits;
+        if (fresh == NULL) { /* to find out would cost a third more */
+            for (uint64_t j = 0; j < b->probes * LANES; j++) set_place(b, at[j]);
+            continue;
+        }
         const size_t known = ask ? set_absent(b, at, fresh + i) : set_keys(b, at, LANES, fresh + i);
         ask = 2 * known >= LANES;
     }
