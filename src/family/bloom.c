@@ -11,15 +11,15 @@
  * is in half as many lines for next to no space (probe.c), and lines are what a key costs: so
  * are all tables that are sized for a rate and are larger than the nearest cache.
  *
- * bloom_kernel.h has the operations, bloom_avx2.c batches of pairs with AVX2.
+ * probe_kernel.h has the operations, bloom_avx2.c batches of pairs with AVX2.
  *
  * Costs   1.44 log2(1/p) bits a key, 0.4 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
  *         an absent key 1.3: the first pairs are prefetched for a group of keys, the rest
  *         only for those that pass them. */
 #include "core/bytes.h"
 #include "core/cpu.h"
-#include "family/bloom_kernel.h"
 #include "family/bloom_table.h"
+#include "family/probe_kernel.h"
 #include "family/sizing.h"
 
 #define BITS_MAX ((uint64_t)1 << 62)

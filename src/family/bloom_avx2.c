@@ -1,6 +1,6 @@
 /* bloom_avx2.c - batches of a Bloom filter in pairs: the places of eight keys at a time
  *
- * The steps are those of bloom_kernel.h: the first line of all keys of a group is visited, those
+ * The steps are those of probe_kernel.h: the first line of all keys of a group is visited, those
  * that pass are gathered, and go on to the end; where most keys were there, the next group goes to
  * the end at once, and so do the first keys, since nothing is known then.  Here the probe sequences
  * of eight keys are in two vectors of four lanes, their places, made by products of 32 bits, in one
@@ -26,16 +26,17 @@
 #include "core/bytes.h"
 #include "family/bloom_table.h"
 #include "family/probe.h"
+#include "family/probe_shape.h"
 
 #define LANES 8
 #define GROUP 128   /* keys, fewer if they have many probes: */
 #define PLACES 1024 /* so many places are kept for a group */
 #define PAIR 2      /* places of a visit */
 
-/* In a table that is far (BLOOM_FETCHED), and therefore read ahead, the first keys, taken to the
- * end, tell whether the others are sorted.  (Of 104 keys at 1.2 MB, when bits were anywhere, absent
- * ones took 7.6 ns each when they were sorted and 9.1 when not, present ones 13.2 and 9.2.)  In a
- * near one all visits at once cost about as much as one and the sorting. */
+/* In a table that is far (TAMIS__PROBE_FETCHED), and therefore read ahead, the first keys, taken to
+ * the end, tell whether the others are sorted.  (Of 104 keys at 1.2 MB, when bits were anywhere,
+ * absent ones took 7.6 ns each when they were sorted and 9.1 when not, present ones 13.2 and 9.2.)
+ * In a near one all visits at once cost about as much as one and the sorting. */
 #define SAMPLE 16 /* of whole vectors, and as many as any group has */
 
 /* What is the same for all keys. */
@@ -293,8 +294,9 @@ TAMIS_TARGET_AVX2 size_t tamis__bloom_contains_avx2(const tamis_filter *f, const
                                                     const uint64_t *hi, size_t count,
                                                     bool *answers) {
     (void)hi;
-    return f->shape.table_bytes >= BLOOM_FETCHED ? contains_all(f, lo, count, answers, true)
-                                                 : contains_all(f, lo, count, answers, false);
+    return f->shape.table_bytes >= TAMIS__PROBE_FETCHED
+               ? contains_all(f, lo, count, answers, true)
+               : contains_all(f, lo, count, answers, false);
 }
 
 /* ---- adding */
@@ -394,7 +396,7 @@ TAMIS_TARGET_AVX2 tamis_status tamis__bloom_add_avx2(tamis_filter *f, const uint
                                                      const uint64_t *hi, size_t count, bool *fresh,
                                                      size_t *done) {
     (void)hi;
-    if (f->shape.table_bytes >= BLOOM_FETCHED) {
+    if (f->shape.table_bytes >= TAMIS__PROBE_FETCHED) {
         add_all(f, lo, count, fresh, true);
     } else {
         add_all(f, lo, count, fresh, false);

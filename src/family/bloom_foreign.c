@@ -8,8 +8,8 @@
  *
  * Other systems write filters with k = 0 or m = 0, and read some that they do not understand
  * as "may match": both are a filter with k = 0, which has every key and takes none. */
-#include "family/bloom_kernel.h"
 #include "family/bloom_table.h"
+#include "family/probe_kernel.h"
 
 #define BITS_MAX ((uint64_t)1 << 62)
 #define HASHES_MAX 4096 /* k is a loop count out of untrusted bytes; 1024 do for p = 1e-308 */

@@ -5,7 +5,7 @@
 
 #include "core/bytes.h"
 #include "core/ones.h"
-#include "family/bloom_kernel.h"
+#include "family/probe_kernel.h"
 
 /* A foreign table may have bits set beyond the last one that counts, and a filter that matches
  * everything has no bits at all. */

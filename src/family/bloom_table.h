@@ -5,14 +5,6 @@
 #include "core/compiler.h" /* TAMIS_HAVE_AVX2 */
 #include "family/family.h"
 
-/* The words of the shape; what follows are notes of some schemes, and of ours the first one tells
- * whether places come in pairs. */
-enum { BITS, HASHES, NOTES, PAIRED = NOTES };
-
-/* Below this many bytes a table is in a near cache, and fetching ahead takes more than it gives
- * (from there to 4 MB it saves a tenth). */
-#define BLOOM_FETCHED ((uint64_t)1 << 19)
-
 void tamis__bloom_state(const tamis_filter *f, struct tamis__state *state);
 tamis_status tamis__bloom_merge(tamis_filter *into, const tamis_filter *from,
                                 tamis_merge_mode mode);

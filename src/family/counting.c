@@ -16,13 +16,14 @@
  * is certainly absent, and nothing changes.  A key may own a counter twice; then both probes
  * count.
  *
+ * To ask, a counter that is not 0 is a bit that is set: the kernel of bloom does it.
+ *
  * Costs   four times a bloom filter; an operation touches k lines. */
 #include "core/bytes.h"
 #include "core/ones.h"
-#include "family/family.h"
-#include "family/probe.h"
+#include "family/probe_kernel.h"
 
-enum { COUNTERS, HASHES };
+enum { COUNTERS = BITS };
 
 #define STUCK 15u
 #define COUNTERS_MAX ((uint64_t)1 << 60)
@@ -42,15 +43,6 @@ TAMIS_TEMPLATE void counter_move(uint8_t *table, uint64_t q, int by) {
 }
 
 /* ---- one key */
-
-TAMIS_TEMPLATE bool counting_test(const tamis_filter *f, struct tamis__probe p) {
-    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
-        if (counter_get(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS])) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
 
 TAMIS_TEMPLATE bool counting_up(tamis_filter *f, struct tamis__probe p) {
     bool fresh = false;
@@ -74,7 +66,7 @@ static unsigned counting_count(const tamis_filter *f, struct tamis__hash h) {
 }
 
 static bool counting_contains(const tamis_filter *f, struct tamis__hash h) {
-    return counting_test(f, tamis__probe_first(h.lo));
+    return bloom_test(f, tamis__probe_first(h.lo), f->shape.word[HASHES], SCHEME_COUNTERS, false);
 }
 
 static tamis_status counting_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
@@ -108,49 +100,29 @@ static tamis_status counting_remove(tamis_filter *f, struct tamis__hash h) {
 
 /* ---- many keys */
 
-#define GROUP 32
-#define FIRST 2 /* probes that are prefetched for a question */
-
-static void counting_prefetch(const tamis_filter *f, struct tamis__probe p, uint64_t probes) {
-    while (probes-- > 0) {
-        TAMIS_PREFETCH(f->table + (tamis__probe_next(&p, f->shape.word[COUNTERS]) >> 1));
-    }
-}
-
-/* The probes of up to GROUP keys, prefetched. */
-static void counting_prepare(const tamis_filter *f, const uint64_t *hashes, size_t count,
-                             uint64_t probes, struct tamis__probe key[GROUP]) {
-    for (size_t i = 0; i < count; i++) {
-        key[i] = tamis__probe_first(hashes[i]);
-        counting_prefetch(f, key[i], probes);
-    }
-}
-
 static size_t counting_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                       size_t count, bool *answers) {
-    (void)hi;
-    const uint64_t probes = f->shape.word[HASHES] < FIRST ? f->shape.word[HASHES] : FIRST;
-    struct tamis__probe key[GROUP];
-    size_t found = 0;
-    for (size_t at = 0; at < count; at += GROUP) {
-        const size_t n = count - at < GROUP ? count - at : GROUP;
-        counting_prepare(f, lo + at, n, probes, key);
-        for (size_t i = 0; i < n; i++) {
-            const bool maybe = counting_test(f, key[i]);
-            if (answers != NULL) answers[at + i] = maybe;
-            found += maybe;
-        }
+    return bloom_contains_batch(f, lo, hi, count, answers, SCHEME_COUNTERS, false);
+}
+
+#define ADDED 32 /* keys whose counters are on their way together */
+
+static void counting_fetch(const tamis_filter *f, struct tamis__probe p) {
+    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
+        TAMIS_PREFETCH_WRITE(f->table + (tamis__probe_next(&p, f->shape.word[COUNTERS]) >> 1));
     }
-    return found;
 }
 
 static tamis_status counting_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                        size_t count, bool *fresh, size_t *done) {
     (void)hi;
-    struct tamis__probe key[GROUP];
-    for (size_t at = 0; at < count; at += GROUP) {
-        const size_t n = count - at < GROUP ? count - at : GROUP;
-        counting_prepare(f, lo + at, n, f->shape.word[HASHES], key);
+    struct tamis__probe key[ADDED];
+    for (size_t at = 0; at < count; at += ADDED) {
+        const size_t n = count - at < ADDED ? count - at : ADDED;
+        for (size_t i = 0; i < n; i++) {
+            key[i] = tamis__probe_first(lo[at + i]);
+            counting_fetch(f, key[i]);
+        }
         for (size_t i = 0; i < n; i++) {
             const bool was_new = counting_up(f, key[i]);
             if (fresh != NULL) fresh[at + i] = was_new;

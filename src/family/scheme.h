@@ -10,7 +10,7 @@
 enum tamis__scheme {
     TAMIS__SCHEME_OWN = 0,
 
-    /* bloom: which bits are a key's (bloom_kernel.h) */
+    /* bloom: which bits are a key's (probe_kernel.h) */
     TAMIS__SCHEME_WRAP32 = 1, /* a + i b in 32 bits, mod m: LevelDB, libbloom 1 */
     TAMIS__SCHEME_FOLD32 = 2, /* a + (i+1) b in 32 bits, ~c if negative: Guava, Spark 1 */
     TAMIS__SCHEME_MASK64 = 3, /* a + i b in 64 bits without the sign: Guava */

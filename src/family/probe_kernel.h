@@ -1,22 +1,22 @@
-/* bloom_kernel.h - setting and testing the bits of keys, for any scheme
+/* probe_kernel.h - setting and testing the bits of keys, for any scheme
  *
  * Included by the files that instantiate it: bloom.c with our own scheme, bloom_foreign.c with
- * those of other systems.  `scheme` and `shared` are constants at every call, so each instance
- * has its own arithmetic and no branch on them.
+ * those of other systems, counting.c to ask.  `scheme` and `shared` are constants at every call, so
+ * each instance has its own arithmetic and no branch on them.
  *
  * A scheme turns a key's hash into a sequence of places (first, next).  Two systems keep their
  * bits in big-endian words: bit q of such a table is bit q ^ 56 of the same bytes in
  * order, so the table stays as it is in the file.  Our own tables have two schemes: places
  * anywhere, and places in pairs (probe.h), which are made two at a time. */
-#ifndef TAMIS_FAMILY_BLOOM_KERNEL_H
-#define TAMIS_FAMILY_BLOOM_KERNEL_H
+#ifndef TAMIS_FAMILY_PROBE_KERNEL_H
+#define TAMIS_FAMILY_PROBE_KERNEL_H
 
 #include <stdatomic.h>
 
 #include "core/bytes.h"
-#include "family/bloom_table.h"
 #include "family/family.h"
 #include "family/probe.h"
+#include "family/probe_shape.h"
 #include "family/scheme.h"
 
 /* ---- the schemes */
@@ -30,8 +30,16 @@
 /* Ours, too, but the shape tells it by PAIRED. */
 #define SCHEME_PAIRED UINT32_MAX
 
+/* Ours with counters of 4 bits (counting.c): one that is not 0 is taken for a bit that is set. */
+#define SCHEME_COUNTERS (UINT32_MAX - 1)
+
 TAMIS_TEMPLATE bool scheme_is_own(uint32_t scheme) {
-    return scheme == TAMIS__SCHEME_OWN || scheme == SCHEME_PAIRED;
+    return scheme == TAMIS__SCHEME_OWN || scheme >= SCHEME_COUNTERS;
+}
+
+/* The byte that a place is in. */
+TAMIS_TEMPLATE uint64_t scheme_byte(uint64_t q, uint32_t scheme) {
+    return scheme == SCHEME_COUNTERS ? q >> 1 : q >> 3;
 }
 
 TAMIS_TEMPLATE struct tamis__probe scheme_first(struct tamis__hash h, uint32_t scheme) {
@@ -55,7 +63,7 @@ TAMIS_TEMPLATE struct tamis__probe scheme_first(struct tamis__hash h, uint32_t s
 
 /* The place of this probe; then goes on to the next. */
 TAMIS_TEMPLATE uint64_t scheme_next(struct tamis__probe *p, uint64_t bits, uint32_t scheme) {
-    if (scheme == TAMIS__SCHEME_OWN) return tamis__probe_next(p, bits);
+    if (scheme_is_own(scheme)) return tamis__probe_next(p, bits);
     if (scheme == TAMIS__SCHEME_DCSO) {
         p->x = p->x * DCSO_STEP % DCSO_PRIME;
         return p->x % bits;
@@ -84,7 +92,8 @@ TAMIS_TEMPLATE struct tamis__hash hash_at(const uint64_t *lo, const uint64_t *hi
 
 /* ---- one bit */
 
-TAMIS_TEMPLATE bool bit_test(const uint8_t *table, uint64_t q, bool shared) {
+TAMIS_TEMPLATE bool bit_test(const uint8_t *table, uint64_t q, uint32_t scheme, bool shared) {
+    if (scheme == SCHEME_COUNTERS) return (table[q >> 1] >> (4 * (q & 1)) & 15) != 0;
     if (!shared) return table[q >> 3] >> (q & 7) & 1;
     const uint64_t *word = (const uint64_t *)(const void *)table + (q >> 6);
     const uint64_t mask = TAMIS_LE64((uint64_t)1 << (q & 63));
@@ -100,7 +109,7 @@ TAMIS_TEMPLATE bool bit_set(uint8_t *table, uint64_t q, uint32_t scheme, bool sh
     const uint8_t mask = (uint8_t)(1u << (q & 7));
     bool was_free;
     if (shared) {
-        if (bit_test(table, q, true)) return false;
+        if (bit_test(table, q, scheme, true)) return false;
         was_free = (__atomic_fetch_or(word, word_mask, __ATOMIC_RELAXED) & word_mask) == 0;
     } else if (scheme_is_own(scheme)) {
         was_free = (*word & word_mask) == 0;
@@ -119,14 +128,14 @@ TAMIS_TEMPLATE bool bloom_test(const tamis_filter *f, struct tamis__probe p, uin
     const uint64_t bits = f->shape.word[BITS];
     for (; scheme == SCHEME_PAIRED && probes > 1; probes -= 2) {
         const struct tamis__pair pair = tamis__probe_pair(&p, bits);
-        const unsigned first = bit_test(f->table, pair.first, shared);
-        if (!(first & bit_test(f->table, pair.second, shared))) return false;
+        const unsigned first = bit_test(f->table, pair.first, scheme, shared);
+        if (!(first & bit_test(f->table, pair.second, scheme, shared))) return false;
     }
     if (scheme == SCHEME_PAIRED && probes > 0) {
-        return bit_test(f->table, tamis__probe_pair(&p, bits).first, shared);
+        return bit_test(f->table, tamis__probe_pair(&p, bits).first, scheme, shared);
     }
     while (probes-- > 0) {
-        if (!bit_test(f->table, scheme_next(&p, bits, scheme), shared)) return false;
+        if (!bit_test(f->table, scheme_next(&p, bits, scheme), scheme, shared)) return false;
     }
     return true;
 }
@@ -171,8 +180,9 @@ TAMIS_TEMPLATE size_t group_size(uint64_t probes) {
     return most < GROUP ? (size_t)most : GROUP;
 }
 
-TAMIS_TEMPLATE void fetch_place(const tamis_filter *f, uint64_t place, bool write) {
-    const uint8_t *at = f->table + (place >> 3);
+TAMIS_TEMPLATE void fetch_place(const tamis_filter *f, uint64_t place, uint32_t scheme,
+                                bool write) {
+    const uint8_t *at = f->table + scheme_byte(place, scheme);
     if (write) TAMIS_PREFETCH_WRITE(at);
     if (!write) TAMIS_PREFETCH(at);
 }
@@ -187,20 +197,20 @@ TAMIS_TEMPLATE struct tamis__probe write_places(const tamis_filter *f, struct ta
         const struct tamis__pair pair = tamis__probe_pair(&p, bits);
         places[i] = pair.first;
         if (i + 1 < count) places[i + 1] = pair.second;
-        if (fetch) fetch_place(f, pair.first, write);
+        if (fetch) fetch_place(f, pair.first, scheme, write);
     }
     for (uint64_t i = 0; scheme != SCHEME_PAIRED && i < count; i++) {
         places[i] = scheme_next(&p, bits, scheme);
-        if (fetch) fetch_place(f, places[i], write);
+        if (fetch) fetch_place(f, places[i], scheme, write);
     }
     return p;
 }
 
 /* Are the bits at all of them set? */
 TAMIS_TEMPLATE bool test_places(const tamis_filter *f, const uint64_t *places, uint64_t count,
-                                bool shared) {
+                                uint32_t scheme, bool shared) {
     unsigned all = 1;
-    for (uint64_t i = 0; i < count; i++) all &= bit_test(f->table, places[i], shared);
+    for (uint64_t i = 0; i < count; i++) all &= bit_test(f->table, places[i], scheme, shared);
     return all;
 }
 
@@ -216,7 +226,7 @@ TAMIS_TEMPLATE size_t contains_group(const tamis_filter *f, const uint64_t *lo, 
         key[i] = write_places(f, p, FIRST, places + i * FIRST, scheme, fetch, false);
     }
     for (size_t i = 0; i < count; i++) {
-        const bool maybe = test_places(f, places + i * FIRST, FIRST, shared);
+        const bool maybe = test_places(f, places + i * FIRST, FIRST, scheme, shared);
         if (answers != NULL) answers[i] = maybe;
         left[passed] = i;
         passed += maybe;
@@ -225,7 +235,7 @@ TAMIS_TEMPLATE size_t contains_group(const tamis_filter *f, const uint64_t *lo, 
         write_places(f, key[left[j]], rest, places + j * rest, scheme, fetch, false);
     }
     for (size_t j = 0; j < passed; j++) {
-        const bool maybe = test_places(f, places + j * rest, rest, shared);
+        const bool maybe = test_places(f, places + j * rest, rest, scheme, shared);
         if (answers != NULL) answers[left[j]] = maybe;
         found += maybe;
     }
@@ -265,7 +275,7 @@ TAMIS_TEMPLATE size_t bloom_contains_batch(const tamis_filter *f, const uint64_t
     if (probes < FIRST || probes > PLACES) {
         return contains_each(f, lo, hi, count, answers, scheme, shared);
     }
-    return f->shape.table_bytes >= BLOOM_FETCHED
+    return f->shape.table_bytes >= TAMIS__PROBE_FETCHED
                ? contains_groups(f, lo, hi, count, answers, scheme, shared, true)
                : contains_groups(f, lo, hi, count, answers, scheme, shared, false);
 }
@@ -310,7 +320,7 @@ TAMIS_TEMPLATE tamis_status bloom_add_batch(tamis_filter *f, const uint64_t *lo,
                                             uint32_t scheme, bool shared) {
     const size_t group = group_size(f->shape.word[HASHES]);
     *done = count;
-    if (group == 0 || f->shape.table_bytes < BLOOM_FETCHED) {
+    if (group == 0 || f->shape.table_bytes < TAMIS__PROBE_FETCHED) {
         if (fresh == NULL) {
             add_each(f, lo, hi, count, NULL, scheme, shared);
         } else {
