@@ -28,28 +28,6 @@ static uint64_t bloom_bytes(uint64_t bits) { return tamis__div_up(bits, 64) * 8;
 
 /* ---- the operations: alone, and shared between threads */
 
-#define BLOOM_INSTANCE(NAME, SCHEME, SHARED)                                                      \
-    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
-        return bloom_test(f, scheme_first(h, SCHEME), f->shape.word[HASHES], SCHEME, SHARED);     \
-    }                                                                                             \
-    static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
-                                        const uint64_t *hi, size_t count, bool *answers) {        \
-        return bloom_contains_batch(f, lo, hi, count, answers, SCHEME, SHARED);                   \
-    }                                                                                             \
-    static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
-        return bloom_add(f, h, fresh, SCHEME, SHARED);                                            \
-    }                                                                                             \
-    static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
-                                         size_t count, bool *fresh, size_t *done) {               \
-        return bloom_add_batch(f, lo, hi, count, fresh, done, SCHEME, SHARED);                    \
-    }                                                                                             \
-    static const struct tamis__ops NAME##_ops = {                                                 \
-        .path = "portable",                                                                       \
-        .contains = NAME##_contains,                                                              \
-        .contains_batch = NAME##_contains_batch,                                                  \
-        .add = NAME##_add,                                                                        \
-        .add_batch = NAME##_add_batch,                                                            \
-    };
 BLOOM_INSTANCE(alone, TAMIS__SCHEME_OWN, false)
 BLOOM_INSTANCE(shared, TAMIS__SCHEME_OWN, true)
 BLOOM_INSTANCE(alone_pairs, SCHEME_PAIRED, false)

@@ -14,36 +14,12 @@
 #define BITS_MAX ((uint64_t)1 << 62)
 #define HASHES_MAX 4096 /* k is a loop count out of untrusted bytes; 1024 do for p = 1e-308 */
 
-/* One instance per scheme: wrappers and a table, no logic. */
-#define FOREIGN_INSTANCE(name, scheme)                                                            \
-    static bool name##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
-        return bloom_test(f, scheme_first(h, scheme), f->shape.word[HASHES], scheme, false);      \
-    }                                                                                             \
-    static size_t name##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
-                                        const uint64_t *hi, size_t count, bool *answers) {        \
-        return bloom_contains_batch(f, lo, hi, count, answers, scheme, false);                    \
-    }                                                                                             \
-    static tamis_status name##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
-        return bloom_add(f, h, fresh, scheme, false);                                             \
-    }                                                                                             \
-    static tamis_status name##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
-                                         size_t count, bool *fresh, size_t *done) {               \
-        return bloom_add_batch(f, lo, hi, count, fresh, done, scheme, false);                     \
-    }                                                                                             \
-    static const struct tamis__ops name##_ops = {                                                 \
-        .path = "portable",                                                                       \
-        .contains = name##_contains,                                                              \
-        .contains_batch = name##_contains_batch,                                                  \
-        .add = name##_add,                                                                        \
-        .add_batch = name##_add_batch,                                                            \
-    };
-
-FOREIGN_INSTANCE(wrap32, TAMIS__SCHEME_WRAP32)
-FOREIGN_INSTANCE(fold32, TAMIS__SCHEME_FOLD32)
-FOREIGN_INSTANCE(mask64, TAMIS__SCHEME_MASK64)
-FOREIGN_INSTANCE(fold64, TAMIS__SCHEME_FOLD64)
-FOREIGN_INSTANCE(sum64, TAMIS__SCHEME_SUM64)
-FOREIGN_INSTANCE(dcso, TAMIS__SCHEME_DCSO)
+BLOOM_INSTANCE(wrap32, TAMIS__SCHEME_WRAP32, false)
+BLOOM_INSTANCE(fold32, TAMIS__SCHEME_FOLD32, false)
+BLOOM_INSTANCE(mask64, TAMIS__SCHEME_MASK64, false)
+BLOOM_INSTANCE(fold64, TAMIS__SCHEME_FOLD64, false)
+BLOOM_INSTANCE(sum64, TAMIS__SCHEME_SUM64, false)
+BLOOM_INSTANCE(dcso, TAMIS__SCHEME_DCSO, false)
 
 /* ---- everything matches, nothing can be added */
 

@@ -336,4 +336,29 @@ TAMIS_TEMPLATE tamis_status bloom_add_batch(tamis_filter *f, const uint64_t *lo,
     return TAMIS_OK;
 }
 
+/* ---- an instance: wrappers and a table, no logic */
+
+#define BLOOM_INSTANCE(NAME, SCHEME, SHARED)                                                      \
+    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
+        return bloom_test(f, scheme_first(h, SCHEME), f->shape.word[HASHES], SCHEME, SHARED);     \
+    }                                                                                             \
+    static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
+                                        const uint64_t *hi, size_t count, bool *answers) {        \
+        return bloom_contains_batch(f, lo, hi, count, answers, SCHEME, SHARED);                   \
+    }                                                                                             \
+    static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
+        return bloom_add(f, h, fresh, SCHEME, SHARED);                                            \
+    }                                                                                             \
+    static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
+                                         size_t count, bool *fresh, size_t *done) {               \
+        return bloom_add_batch(f, lo, hi, count, fresh, done, SCHEME, SHARED);                    \
+    }                                                                                             \
+    static const struct tamis__ops NAME##_ops = {                                                 \
+        .path = "portable",                                                                       \
+        .contains = NAME##_contains,                                                              \
+        .contains_batch = NAME##_contains_batch,                                                  \
+        .add = NAME##_add,                                                                        \
+        .add_batch = NAME##_add_batch,                                                            \
+    };
+
 #endif
