@@ -13,7 +13,7 @@
  *
  * probe_kernel.h has the operations, bloom_avx2.c batches of pairs with AVX2.
  *
- * Costs   1.44 log2(1/p) bits a key, 0.4 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
+ * Costs   1.44 log2(1/p) bits a key, 0.3 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
  *         an absent key 1.3: the first pairs are prefetched for a group of keys, the rest
  *         only for those that pass them. */
 #include "core/bytes.h"

@@ -16,7 +16,7 @@
  * is certainly absent, and nothing changes.  A key may own a counter twice; then both probes
  * count.
  *
- * To ask, a counter that is not 0 is a bit that is set: the kernel of bloom does it.
+ * To ask, a counter that is not 0 is a bit that is set, as it is of bloom: probe_kernel.h does it.
  *
  * Costs   four times a bloom filter; an operation touches k lines. */
 #include "core/bytes.h"

@@ -173,7 +173,8 @@ struct tamis__family {
      * how many.  For families whose files are changed in place. */
     size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MOST]);
 
-    /* The version of the .tamis format that its table came with.  NULL: 1. */
+    /* The version of the .tamis format that its table came with; NULL: 1.  tamis__filter_version
+     * asks. */
     uint32_t (*version)(const tamis_filter *f);
 
     void (*state)(const tamis_filter *f, struct tamis__state *state);
@@ -211,6 +212,8 @@ void tamis__filter_own(tamis_filter *f, uint8_t *table);
 /* Sets ops and what follows from them, and calls attach; shape, table and hashing are set.  On
  * failure the object is still the caller's to free. */
 tamis_status tamis__filter_attach(tamis_filter *f);
+/* The oldest version of the .tamis format that has the layout of its table. */
+uint32_t tamis__filter_version(const tamis_filter *f);
 /* detach, then the table as `storage` says, then the object.  NULL is allowed. */
 void tamis__filter_free(tamis_filter *f);
 

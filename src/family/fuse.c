@@ -87,8 +87,7 @@ static tamis_status fuse_peel(enum tamis__layout layout, const struct tamis__geo
     return tamis__peel_flat(layout, g, group->hashes, group->count, false, a, order);
 }
 
-static const struct tamis__peeled fuse_how = {TAMIS__SHARD_KEYS, fuse_geometry, fuse_peel,
-                                              fuse_check_geometry};
+static const struct tamis__peeled fuse_how = {fuse_geometry, fuse_peel, fuse_check_geometry};
 
 static enum tamis__layout layout_of(const struct tamis__shape *shape) {
     return shape->word[TAMIS__PEELED_ARITY] == 3 ? TAMIS__FUSE3 : TAMIS__FUSE4;
@@ -157,7 +156,7 @@ static const struct tamis__ops *fuse_ops(const struct tamis__shape *shape, uint3
 static tamis_status fuse_shape(const struct tamis__want *want, struct tamis__shape *shape) {
     if (want->arity != 0 && want->arity != 3 && want->arity != 4) return TAMIS_E_ARGUMENT;
     const enum tamis__layout layout = want->arity == 3 ? TAMIS__FUSE3 : TAMIS__FUSE4;
-    return tamis__peeled_shape(&fuse_how, layout, want, shape);
+    return tamis__peeled_shape(&fuse_maker, &fuse_how, layout, want, shape);
 }
 
 /* Bytes of the loose array that fingerprints of odd widths are packed from. */

@@ -384,8 +384,7 @@ static uint32_t growing_version(const tamis_filter *f) {
     const struct growing *g = (const struct growing *)f;
     uint32_t version = 1;
     for (unsigned i = 0; i < g->count; i++) {
-        const tamis_filter *s = g->stage[i];
-        const uint32_t needed = s->family->version == NULL ? 1 : s->family->version(s);
+        const uint32_t needed = tamis__filter_version(g->stage[i]);
         if (needed > version) version = needed;
     }
     return version;

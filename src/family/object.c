@@ -38,6 +38,10 @@ tamis_status tamis__filter_attach(tamis_filter *f) {
     return f->family->attach == NULL ? TAMIS_OK : f->family->attach(f);
 }
 
+uint32_t tamis__filter_version(const tamis_filter *f) {
+    return f->family->version == NULL ? 1 : f->family->version(f);
+}
+
 void tamis__filter_free(tamis_filter *f) {
     if (f == NULL) return;
     if (f->family->detach != NULL) f->family->detach(f);

@@ -274,11 +274,12 @@ static double shard_bits(const struct tamis__peeled *how, enum tamis__layout lay
     return 8 * (double)bytes / (double)keys;
 }
 
-tamis_status tamis__peeled_shape(const struct tamis__peeled *how, enum tamis__layout layout,
+tamis_status tamis__peeled_shape(const struct tamis__shard_maker *maker,
+                                 const struct tamis__peeled *how, enum tamis__layout layout,
                                  const struct tamis__want *want, struct tamis__shape *shape) {
     const unsigned width = tamis__width_for(want->rate);
     if (width > TAMIS__WIDTH_MAX) return TAMIS_E_TOO_FINE;
-    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity, how->most);
+    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity, maker->most);
     *shape = (struct tamis__shape){.table_bytes = 0};
     shape->word[TAMIS__STATIC_LG_SHARDS] = lg_shards;
     shape->word[TAMIS__STATIC_KEYS] = want->capacity;

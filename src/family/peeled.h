@@ -56,7 +56,6 @@ enum {
 
 /* What a family brings: how large its array is at which attempt, and how it is peeled. */
 struct tamis__peeled {
-    uint64_t most; /* keys of a shard, on average: as of its tamis__shard_maker */
     /* The geometry for so many keys (at most TAMIS__PEEL_KEYS_MAX), without the salt.  Every
      * few attempts it must have more slots. */
     struct tamis__geometry (*geometry)(enum tamis__layout layout, size_t keys, unsigned attempt);
@@ -69,7 +68,8 @@ struct tamis__peeled {
 };
 
 /* For the family's entries of the same names. */
-tamis_status tamis__peeled_shape(const struct tamis__peeled *how, enum tamis__layout layout,
+tamis_status tamis__peeled_shape(const struct tamis__shard_maker *maker,
+                                 const struct tamis__peeled *how, enum tamis__layout layout,
                                  const struct tamis__want *want, struct tamis__shape *shape);
 double tamis__peeled_rate(const struct tamis__shape *shape, double keys);
 bool tamis__peeled_check(const struct tamis__shape *shape);

@@ -44,8 +44,7 @@ static tamis_status xor_peel(enum tamis__layout layout, const struct tamis__geom
     return tamis__peel_flat(layout, g, group->hashes, group->count, false, a, order);
 }
 
-static const struct tamis__peeled xor_how = {SHARD_KEYS, xor_geometry, xor_peel,
-                                             xor_check_geometry};
+static const struct tamis__peeled xor_how = {xor_geometry, xor_peel, xor_check_geometry};
 
 static tamis_status build_shard(const struct tamis__shape *shape, struct tamis__group *group,
                                 unsigned threads, const tamis_allocator *a,
@@ -99,7 +98,7 @@ static const struct tamis__ops *xor_ops(const struct tamis__shape *shape, uint32
 /* ---- the family */
 
 static tamis_status xor_shape(const struct tamis__want *want, struct tamis__shape *shape) {
-    return tamis__peeled_shape(&xor_how, TAMIS__XOR3, want, shape);
+    return tamis__peeled_shape(&xor_maker, &xor_how, TAMIS__XOR3, want, shape);
 }
 
 static void xor_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {

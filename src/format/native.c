@@ -102,18 +102,13 @@ tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
 
 /* ---- writing */
 
-/* A filter is written in the oldest version that has its layout. */
-static uint32_t version_of(const tamis_filter *f) {
-    return f->family->version == NULL ? 1 : f->family->version(f);
-}
-
 void tamis__native_header(const tamis_filter *f, uint64_t table_bytes, uint64_t sums,
                           uint8_t header[TAMIS__HEADER_BYTES]) {
     struct tamis__writer w = {header, header + TAMIS__HEADER_BYTES, false};
     uint64_t rate;
     memcpy(&rate, &f->rate, 8);
     tamis__write_bytes(&w, magic, sizeof magic);
-    tamis__write32(&w, version_of(f));
+    tamis__write32(&w, tamis__filter_version(f));
     tamis__write32(&w, TAMIS__HEADER_BYTES);
     tamis__write16(&w, (uint16_t)f->family->kind);
     tamis__write8(&w, (uint8_t)f->hashing.id);
@@ -320,7 +315,8 @@ static tamis_status native_decode(const uint8_t *bytes, uint64_t length, const t
     f->storage = TAMIS__BORROWED;
     f->unverified = options->unverified;
     status = tamis__filter_attach(f);
-    if (status == TAMIS_OK && version_of(f) != tamis__load32(bytes + 8)) status = TAMIS_E_CORRUPT;
+    if (status == TAMIS_OK && tamis__filter_version(f) != tamis__load32(bytes + 8))
+        status = TAMIS_E_CORRUPT;
     if (status != TAMIS_OK) {
         tamis__filter_free(f);
         return status;
