@@ -254,13 +254,16 @@ static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisM
     }
 }
 
-/* The common part of BF.ADD, BF.MADD and BF.INSERT. */
+/* The common part of BF.ADD and BF.MADD, which have no options, and BF.INSERT. */
 static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                  size_t count, struct bf_options *o, bool many) {
+                  size_t count, const struct bf_options *o, bool many) {
     const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     struct bf *f = key.value;
-    const bool make = key.state == KEY_EMPTY && !o->nocreate;
-    if (make) f = make_filter(ctx, name, &key, &o->want);
+    const bool make = key.state == KEY_EMPTY && (o == NULL || !o->nocreate);
+    if (make) {
+        struct bf_want want = o == NULL ? default_want() : o->want;
+        f = make_filter(ctx, name, &key, &want);
+    }
     if (f == NULL) {
         if (!make) reply_error(ctx, key_error(key.state));
     } else if (!turn_to_now(ctx, name, f)) {
@@ -276,18 +279,16 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
 
 /* BF.ADD key item */
 static int bf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    struct bf_options o = {.want = default_want()};
     if (argc != 3) return RedisModule_WrongArity(ctx);
     if (must_wait(ctx, argv[1], 1, true, bf_add_command)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + 2, 1, &o, false);
+    return insert(ctx, argv[1], argv + 2, 1, NULL, false);
 }
 
 /* BF.MADD key item... */
 static int bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    struct bf_options o = {.want = default_want()};
     if (argc < 3) return RedisModule_WrongArity(ctx);
     if (must_wait(ctx, argv[1], (size_t)argc - 2, true, bf_madd)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, &o, true);
+    return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, NULL, true);
 }
 
 #define ARITY "" /* in place of a text: the number of arguments is wrong */

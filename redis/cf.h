@@ -63,6 +63,9 @@ uint64_t cf_plan(const struct cf_want *want);
  * not be loading.  Returns how many were refused. */
 size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansions,
               uint8_t *results);
+/* The same for one. */
+enum cf_result cf_add_one(struct cf *f, const void *item, size_t length, bool nx,
+                          uint64_t expansions);
 bool cf_contains(const struct cf *f, const void *item, size_t length);
 /* Sets `answers` for all items. */
 void cf_contains_batch(const struct cf *f, const struct items *items, bool *answers);

@@ -138,7 +138,7 @@ static int cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* ---- adding */
 
 struct insertion {
-    struct cf_want want;
+    uint64_t capacity; /* of a filter that is made; 0: the default */
     bool nx, nocreate, many;
     int items; /* index of the first item; 0: no ITEMS */
 };
@@ -175,11 +175,20 @@ static void reply_result(RedisModuleCtx *ctx, const struct insertion *how, enum 
 /* Replies for all items of a batch. */
 static void reply_results(RedisModuleCtx *ctx, const struct insertion *how, const uint8_t *results,
                           const bool *added, size_t count, size_t refused) {
-    if (how->many && refused == 0) {
+    if (refused == 0) {
         answers_reply(ctx, added, count, how->nx ? ANSWERS_NUMBERS : ANSWERS_BOOLEANS);
         return;
     }
     for (size_t i = 0; i < count; i++) reply_result(ctx, how, (enum cf_result)results[i]);
+}
+
+/* Adds an item and replies.  Returns whether it was added. */
+static bool add_item(RedisModuleCtx *ctx, struct cf *f, RedisModuleString *arg,
+                     const struct insertion *how, uint64_t expansions) {
+    const struct item item = arg_item(arg);
+    const enum cf_result result = cf_add_one(f, item.bytes, item.length, how->nx, expansions);
+    reply_result(ctx, how, result);
+    return result == CF_ADDED;
 }
 
 /* Adds all items and replies for each; those that were added are moved to the front, and
@@ -225,7 +234,11 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     struct cf *f = key.value;
     const bool make = key.state == KEY_EMPTY && !how->nocreate;
-    if (make) f = make_filter(ctx, name, &key, &how->want);
+    if (make) {
+        struct cf_want want = default_want();
+        if (how->capacity != 0) want.capacity = how->capacity;
+        f = make_filter(ctx, name, &key, &want);
+    }
     if (f == NULL) {
         if (!make) reply_error(ctx, key_error(key.state));
     } else if (cf_is_loading(f)) {
@@ -238,7 +251,8 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
             expansions = UINT64_MAX;
         }
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
-        const size_t added = add_items(ctx, f, items, count, how, expansions);
+        const size_t added = how->many ? add_items(ctx, f, items, count, how, expansions)
+                                       : add_item(ctx, f, *items, how, expansions);
         replicate_items(ctx, name, items, added, added == count);
         if (added != 0 || make) key_changed(ctx, name, "cf.add");
     }
@@ -248,7 +262,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
 
 /* CF.ADD key item */
 static int cf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    const struct insertion how = {.want = default_want()};
+    const struct insertion how = {.nx = false};
     if (argc != 3) return RedisModule_WrongArity(ctx);
     if (must_wait(ctx, argv[1], 1, cf_add_command)) return REDISMODULE_OK;
     return insert(ctx, argv[1], argv + 2, 1, &how);
@@ -256,7 +270,7 @@ static int cf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int arg
 
 /* CF.ADDNX key item */
 static int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    const struct insertion how = {.want = default_want(), .nx = true};
+    const struct insertion how = {.nx = true};
     if (argc != 3) return RedisModule_WrongArity(ctx);
     if (must_wait(ctx, argv[1], 1, cf_addnx)) return REDISMODULE_OK;
     return insert(ctx, argv[1], argv + 2, 1, &how);
@@ -272,7 +286,7 @@ static const char *insert_capacity(RedisModuleCtx *ctx, RedisModuleString *value
     if (status != ARG_OK || (capacity < least && !redis_is_following(ctx))) {
         return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
     }
-    how->want.capacity = (uint64_t)capacity;
+    how->capacity = (uint64_t)capacity;
     return NULL;
 }
 
@@ -297,7 +311,7 @@ static const char *insert_options(RedisModuleCtx *ctx, RedisModuleString **argv,
 
 static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx,
                        RedisModuleCmdFunc again) {
-    struct insertion how = {.want = default_want(), .nx = nx, .many = true};
+    struct insertion how = {.nx = nx, .many = true};
     if (argc < 4) return RedisModule_WrongArity(ctx);
     const char *wrong = insert_options(ctx, argv, argc, &how);
     if (wrong != NULL) return complain(ctx, wrong);

@@ -286,8 +286,8 @@ static enum cf_result add_to_legacy(struct cf_legacy *f, const void *item, size_
     }
 }
 
-static enum cf_result add_alone(struct cf *f, const void *item, size_t length, bool nx,
-                                uint64_t expansions) {
+enum cf_result cf_add_one(struct cf *f, const void *item, size_t length, bool nx,
+                          uint64_t expansions) {
     if (f->legacy != NULL) return add_to_legacy(f->legacy, item, length, nx, expansions);
     const uint64_t hash = store_hash(f->store, item, length);
     return add_one(f, hash, store_contains(f->store, hash), nx, expansions);
@@ -299,7 +299,7 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
     size_t refused = 0;
     for (size_t i = 0; i < items->count; i++) {
         const enum cf_result result =
-            add_alone(f, items->bytes[i], items->length[i], nx, expansions);
+            cf_add_one(f, items->bytes[i], items->length[i], nx, expansions);
         refused += result > CF_ADDED;
         results[i] = (uint8_t)result;
     }
