@@ -1,8 +1,12 @@
 /* goals.c - the ratios that were aimed at, and what they came to
  *
  * Every goal has two marks: what must be reached and what is aimed at.  A goal is the worst
- * case over its operations, numbers of keys and sorts of keys; where several peers do the same
- * job, against the fastest of them. */
+ * case over its operations and numbers of keys; where several peers do the same job, against the
+ * fastest of them.
+ *
+ * Goals are for 64-bit keys.  Single questions of texts are there to compare: we and RocksDB hash
+ * them with the same function, and beyond the caches the processor's window has room for three or
+ * four questions of ours, hash and all, and for half as many of theirs. */
 #include <math.h>
 #include <string.h>
 
@@ -29,8 +33,8 @@ struct goal {
     unsigned threads;
     const char *peers[4];
     size_t n[3];
-    bool texts_too;
-    double must, aim;
+    bool texts;
+    double must, aim; /* 0: for comparison only */
 };
 
 #define END OPERATIONS
@@ -92,14 +96,12 @@ static const struct goal goals[] = {
      .n = {IN_CACHE, MIDDLE},
      .must = 2,
      .aim = 4},
-    {.what = "the same against both, 32-byte texts too",
+    {.what = "the same against both, 32-byte texts",
      .ours = {"block"},
      .ops = {OP_HIT, OP_MISS, END},
      .peers = {"rocksdb-bloom", "leveldb"},
      .n = {IN_CACHE, MIDDLE},
-     .texts_too = true,
-     .must = 2,
-     .aim = 4},
+     .texts = true},
     {.what = "`bloom` batch contains against libbloom",
      .ours = {"bloom"},
      .ops = {OP_HIT_BATCH, OP_MISS_BATCH, END},
@@ -220,11 +222,11 @@ static const struct goal goals[] = {
      .n = {IN_CACHE, MIDDLE},
      .must = 1,
      .aim = 2},
-    {.what = "two threads against one, batch contains, 10M keys",
+    {.what = "two threads against one, batch contains, 2^25 keys",
      .way = TWO_THREADS,
      .ours = {"block", "fuse", "ribbon", "cuckoo"},
      .ops = {OP_MISS_BATCH, OP_HIT_BATCH, END},
-     .n = {MIDDLE},
+     .n = {OUT_OF_CACHE},
      .must = 1.6,
      .aim = 1.9},
     {.what = "two threads against one, builds, 10M keys",
@@ -322,8 +324,8 @@ static double result_of(const struct bench_results *results, const struct goal *
     double worst = NAN;
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
-        const bool wanted = row->sort == (goal->way == TEXT_OVERHEAD ? SORT_TEXTS : SORT_WORDS) ||
-                            (goal->texts_too && row->sort == SORT_TEXTS);
+        const bool texts = goal->texts || goal->way == TEXT_OVERHEAD;
+        const bool wanted = row->sort == (texts ? SORT_TEXTS : SORT_WORDS);
         for (size_t j = 0; wanted && j < 4 && goal->ours[j] != NULL; j++) {
             for (size_t k = 0; k < 3 && goal->n[k] > 0; k++) {
                 if (row->n != goal->n[k] || strcmp(row->name, goal->ours[j]) != 0) continue;
@@ -336,6 +338,7 @@ static double result_of(const struct bench_results *results, const struct goal *
 
 static const char *mark(const struct goal *goal, double value) {
     const double sign = less_is_better(goal->way) ? -1 : 1;
+    if (goal->must == 0) return "no goal";
     if (sign * value >= sign * goal->aim) return "aim";
     return sign * value >= sign * goal->must ? "must" : "**short**";
 }
@@ -346,8 +349,12 @@ void bench_print_goals(FILE *out, const struct bench_results *results) {
         const struct goal *goal = &goals[i];
         const char *relation = less_is_better(goal->way) ? "<=" : ">=";
         const double best = result_of(results, goal, false);
-        fprintf(out, "| %s | %s %.4g | %s %.4g |", goal->what, relation, goal->must, relation,
-                goal->aim);
+        fprintf(out, "| %s |", goal->what);
+        if (goal->must == 0) {
+            fprintf(out, " | |");
+        } else {
+            fprintf(out, " %s %.4g | %s %.4g |", relation, goal->must, relation, goal->aim);
+        }
         if (isnan(best)) {
             fprintf(out, " | not measured here |\n");
         } else {

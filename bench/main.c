@@ -96,7 +96,8 @@ static void run(struct request *request, struct bench_results *results) {
         }
     }
     if (standard && request->words) {
-        measure(request, BEYOND_CACHES, SORT_WORDS, "block,boost-block32,boost-block64", results);
+        measure(request, BEYOND_CACHES, SORT_WORDS,
+                "block,fuse,ribbon,cuckoo,boost-block32,boost-block64", results);
     }
     if (request->large) measure(request, 100000000, SORT_WORDS, NULL, results);
 }

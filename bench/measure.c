@@ -257,16 +257,20 @@ static double in_two_threads(const struct share *whole) {
     return part[0].time > part[1].time ? part[0].time : part[1].time;
 }
 
+/* In two threads three times as often: the best one needs both cores to be left alone at once. */
+#define TRIES_OF_TWO 3
+
 static void time_questions(const void *filter, question *ask, const struct bench_keys *keys,
                            unsigned threads, struct bench_figure *figure) {
     struct share whole = {.filter = filter, .ask = ask, .keys = keys, .to = keys->count};
     ask(filter, keys, 0, keys->count / WARM_SHARE);
     if (threads == 1) {
         do_share(&whole);
-    } else {
-        whole.time = in_two_threads(&whole);
+        keep(figure, whole.time / (double)keys->count, 0);
     }
-    keep(figure, whole.time / (double)keys->count, 0);
+    for (unsigned i = 0; threads > 1 && i < TRIES_OF_TWO; i++) {
+        keep(figure, in_two_threads(&whole) / (double)keys->count, 0);
+    }
 }
 
 static void time_shared_add(const struct bench_contender *c, change *add,
