@@ -310,6 +310,12 @@ TAMIS_API tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint6
 TAMIS_API bool tamis_contains(const tamis_filter *filter, const void *key, size_t length);
 TAMIS_API bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash);
 
+/* Has what a question or an add for this hash will read fetched from memory, without waiting
+ * for it.  A batch does so by itself; this is for a program that asks several filters, one key
+ * each, and can call this for all before it asks the first.  Changes no answer; kinds and
+ * formats that have nothing to gain ignore it. */
+TAMIS_API void tamis_prefetch_hash(const tamis_filter *filter, uint64_t hash);
+
 /* Asks for `count` keys and returns how many may be in the set.  `answers`, if not
  * NULL, has room for `count`. */
 TAMIS_API size_t tamis_contains_batch(const tamis_filter *filter, const void *const *keys,

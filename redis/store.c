@@ -44,7 +44,7 @@
 #include "memory.h"
 
 #define SEGMENT_KEYS ((uint64_t)1 << 21)
-#define SORTED_SEGMENTS 64
+#define SEGMENT_WORTH 8 /* keys for which a segment is asked by a batch: a vector */
 #define LAYERS_MOST 64
 #define LAYER_LEAST 64 /* keys of a later layer */
 #define LAYER_MOST ((uint64_t)1 << 32)
@@ -308,12 +308,10 @@ bool store_contains(const struct store *s, uint64_t hash) {
     return store_contains_since(s, hash, 0);
 }
 
-/* Puts the hashes in the order of their segments; `from` tells where each was.  Returns false,
- * with nothing done, if there are so many segments that hardly two would have the same. */
-static bool sort_by_segment(const struct layer *l, const uint64_t *hashes, size_t count,
+/* Puts the hashes in the order of their segments; `from` tells where each was. */
+static void sort_by_segment(const struct layer *l, const uint64_t *hashes, size_t count,
                             uint64_t *sorted, uint8_t *from) {
-    uint8_t ends[SORTED_SEGMENTS + 1] = {0};
-    if (l->segments > SORTED_SEGMENTS) return false;
+    uint8_t ends[STORE_BATCH / SEGMENT_WORTH + 1] = {0};
     for (size_t k = 0; k < count; k++) ends[segment_of(l, hashes[k]) + 1]++;
     for (uint32_t i = 1; i <= l->segments; i++) ends[i] = (uint8_t)(ends[i] + ends[i - 1]);
     for (size_t k = 0; k < count; k++) {
@@ -321,7 +319,6 @@ static bool sort_by_segment(const struct layer *l, const uint64_t *hashes, size_
         sorted[at] = hashes[k];
         from[at] = (uint8_t)k;
     }
-    return true;
 }
 
 /* Hashes that are all of one segment. */
@@ -336,9 +333,11 @@ static void ask_segment(const struct layer *l, const uint64_t *hashes, size_t co
 }
 
 /* Asks them segment by segment: together their cache lines are fetched together. */
-static void ask_sorted(const struct layer *l, const uint64_t *sorted, const uint8_t *from,
-                       size_t count, bool *answers) {
+static void ask_sorted(const struct layer *l, const uint64_t *hashes, size_t count, bool *answers) {
+    uint64_t sorted[STORE_BATCH];
+    uint8_t from[STORE_BATCH];
     bool found[STORE_BATCH];
+    sort_by_segment(l, hashes, count, sorted, from);
     for (size_t at = 0, end; at < count; at = end) {
         const uint32_t segment = segment_of(l, sorted[at]);
         for (end = at + 1; end < count && segment_of(l, sorted[end]) == segment;) end++;
@@ -347,10 +346,19 @@ static void ask_sorted(const struct layer *l, const uint64_t *sorted, const uint
     for (size_t k = 0; k < count; k++) answers[from[k]] |= found[k];
 }
 
+/* Has what the keys need fetched, of whichever segments: then they can be taken one by one. */
+static void fetch_keys(const struct layer *l, const uint64_t *hashes, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t k = segment_of(l, hashes[i]);
+        const tamis_filter *f = l->segment[k] == NULL ? NULL : shared_look(l->segment[k]);
+        if (f != NULL) tamis_prefetch_hash(f, hashes[i]);
+    }
+}
+
+/* A hundred keys at ten million items are 20 for each of five segments, and at a hundred million
+ * two for each of 48: sorted, these would be 48 batches, of which each waits for memory. */
 void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t count,
                           bool *answers) {
-    uint64_t sorted[STORE_BATCH];
-    uint8_t from[STORE_BATCH];
     bool found[STORE_BATCH];
     if (count == 1) { /* to fill a vector for it would take longer */
         *answers = *answers || store_contains(s, *hashes);
@@ -361,9 +369,10 @@ void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t 
         if (l->segments == 1) {
             ask_segment(l, hashes, count, found);
             marks_unite(answers, found, count);
-        } else if (sort_by_segment(l, hashes, count, sorted, from)) {
-            ask_sorted(l, sorted, from, count, answers);
+        } else if (l->segments <= count / SEGMENT_WORTH) {
+            ask_sorted(l, hashes, count, answers);
         } else {
+            fetch_keys(l, hashes, count);
             for (size_t k = 0; k < count; k++) answers[k] |= layer_contains(l, hashes[k]);
         }
     }
@@ -456,6 +465,7 @@ bool store_add_fresh(struct store *s, const uint64_t *hashes, size_t count, bool
         (void)tamis_add_hash_batch(f, hashes, count, fresh, NULL);
         segment_uncount(f);
     } else {
+        fetch_keys(l, hashes, count);
         for (size_t i = 0; i < count; i++) add_one_fresh(l, hashes[i], &fresh[i]);
     }
     const size_t keys = marks_count(fresh, count);

@@ -411,6 +411,11 @@ bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash) {
     return filter->contains(filter, (struct tamis__hash){hash, 0});
 }
 
+void tamis_prefetch_hash(const tamis_filter *filter, uint64_t hash) {
+    assert(filter != NULL);
+    if (filter->family->prefetch != NULL) filter->family->prefetch(filter, hash);
+}
+
 static size_t answer_maybe(size_t count, bool *answers) {
     for (size_t i = 0; answers != NULL && i < count; i++) answers[i] = true;
     return count;

@@ -162,10 +162,18 @@ static tamis_status block_merge(tamis_filter *into, const tamis_filter *from,
     return TAMIS_OK;
 }
 
+static uint64_t line_of(const tamis_filter *f, uint64_t hash) {
+    return tamis__range(block_stir(hash), f->shape.word[BLOCK_LINES]) * BLOCK_LINE_BYTES;
+}
+
 static size_t block_touched(const tamis_filter *f, uint64_t hash,
                             uint64_t offsets[TAMIS__TOUCHED_MOST]) {
-    offsets[0] = tamis__range(block_stir(hash), f->shape.word[BLOCK_LINES]) * BLOCK_LINE_BYTES;
+    offsets[0] = line_of(f, hash);
     return 1;
+}
+
+static void block_prefetch(const tamis_filter *f, uint64_t hash) {
+    TAMIS_PREFETCH(f->table + line_of(f, hash));
 }
 
 const struct tamis__family tamis__block = {
@@ -181,4 +189,5 @@ const struct tamis__family tamis__block = {
     .state = block_state,
     .merge = block_merge,
     .touched = block_touched,
+    .prefetch = block_prefetch,
 };

@@ -123,6 +123,17 @@ static size_t bloom_touched(const tamis_filter *f, uint64_t hash,
     return count;
 }
 
+static void bloom_prefetch(const tamis_filter *f, uint64_t hash) {
+    const uint64_t bits = f->shape.word[BITS], probes = f->shape.word[HASHES];
+    const bool paired = f->shape.word[PAIRED] != 0;
+    struct tamis__probe p = tamis__probe_first(hash);
+    for (uint64_t i = 0; i < probes; i += paired ? 2 : 1) {
+        const uint64_t place =
+            paired ? tamis__probe_pair(&p, bits).first : tamis__probe_next(&p, bits);
+        TAMIS_PREFETCH(f->table + (place >> 3));
+    }
+}
+
 const struct tamis__family tamis__bloom = {
     .kind = TAMIS_BLOOM,
     .name = "bloom",
@@ -134,6 +145,7 @@ const struct tamis__family tamis__bloom = {
     .check = bloom_check,
     .ops = bloom_ops,
     .touched = bloom_touched,
+    .prefetch = bloom_prefetch,
     .version = bloom_version,
     .state = bloom_state,
     .merge = tamis__bloom_merge,

@@ -113,6 +113,10 @@ static void counting_fetch(const tamis_filter *f, struct tamis__probe p) {
     }
 }
 
+static void counting_prefetch(const tamis_filter *f, uint64_t hash) {
+    counting_fetch(f, tamis__probe_first(hash));
+}
+
 static tamis_status counting_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                        size_t count, bool *fresh, size_t *done) {
     (void)hi;
@@ -260,4 +264,5 @@ const struct tamis__family tamis__counting = {
     .convert_shape = counting_convert_shape,
     .convert_table = counting_convert_table,
     .touched = counting_touched,
+    .prefetch = counting_prefetch,
 };

@@ -549,6 +549,13 @@ static void cuckoo_state(const tamis_filter *f, struct tamis__state *state) {
     state->stages = 1;
 }
 
+static void cuckoo_prefetch(const tamis_filter *f, uint64_t hash) {
+    const struct tamis__cuckoo *c = (const struct tamis__cuckoo *)f;
+    const struct cuckoo_home home = cuckoo_home_of(c, hash);
+    TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.first));
+    TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.second));
+}
+
 const struct tamis__family tamis__cuckoo = {
     .kind = TAMIS_CUCKOO,
     .name = "cuckoo",
@@ -561,6 +568,7 @@ const struct tamis__family tamis__cuckoo = {
     .check = cuckoo_check,
     .ops = cuckoo_ops,
     .attach = cuckoo_attach,
+    .prefetch = cuckoo_prefetch,
     .state = cuckoo_state,
     .count = cuckoo_count,
 };

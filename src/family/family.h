@@ -173,6 +173,9 @@ struct tamis__family {
      * how many.  For families whose files are changed in place. */
     size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MOST]);
 
+    /* Has the lines that a question or an add for the hash reads fetched, and does not wait. */
+    void (*prefetch)(const tamis_filter *f, uint64_t hash);
+
     /* The version of the .tamis format that its table came with; NULL: 1.  tamis__filter_version
      * asks. */
     uint32_t (*version)(const tamis_filter *f);

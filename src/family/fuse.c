@@ -195,6 +195,10 @@ static tamis_status fuse_build(const struct tamis__want *want, struct tamis__key
     return tamis__shards_build(&fuse_maker, &shape, want->threads, keys, f);
 }
 
+static void fuse_prefetch(const tamis_filter *f, uint64_t hash) {
+    tamis__peeled_prefetch(f, layout_of(&f->shape), hash);
+}
+
 const struct tamis__family tamis__fuse = {
     .kind = TAMIS_FUSE,
     .name = "fuse",
@@ -207,6 +211,7 @@ const struct tamis__family tamis__fuse = {
     .ops = fuse_ops,
     .attach = fuse_attach,
     .detach = tamis__shards_detach,
+    .prefetch = fuse_prefetch,
     .state = tamis__peeled_state,
     .build = fuse_build,
 };

@@ -291,6 +291,11 @@ static tamis_status growing_add(tamis_filter *f, struct tamis__hash h, bool *fre
     return f->ops->add_batch(f, &h.lo, &h.hi, 1, fresh, &done);
 }
 
+static void growing_prefetch(const tamis_filter *f, uint64_t hash) {
+    const struct growing *g = (const struct growing *)f;
+    for (unsigned i = 0; i < g->count; i++) g->stage[i]->family->prefetch(g->stage[i], hash);
+}
+
 /* ---- many keys */
 
 /* Of the keys index[0..count) keeps those that no stage below `stages` may hold; `lo` is
@@ -426,6 +431,7 @@ const struct tamis__family tamis__growing = {
     .ops = growing_ops,
     .attach = growing_attach,
     .detach = growing_detach,
+    .prefetch = growing_prefetch,
     .version = growing_version,
     .state = growing_state,
     .export_bytes = growing_export_bytes,

@@ -234,6 +234,12 @@ tamis_status tamis__peeled_attach(const struct tamis__shard_maker *maker, tamis_
     return TAMIS_OK;
 }
 
+void tamis__peeled_prefetch(const tamis_filter *f, enum tamis__layout layout, uint64_t hash) {
+    const unsigned width = (unsigned)f->shape.word[TAMIS__PEELED_WIDTH];
+    struct tamis__peeled_pending unread;
+    tamis__peeled_request(f, hash, layout, tamis__access_of(width), width, &unread);
+}
+
 bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
     uint64_t low = 0, high = shard->word[TAMIS__PEELED_LISTED];
     const uint8_t *list = shard->table + (shard->bytes - 8 * high);

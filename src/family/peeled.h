@@ -75,6 +75,7 @@ double tamis__peeled_rate(const struct tamis__shape *shape, double keys);
 bool tamis__peeled_check(const struct tamis__shape *shape);
 tamis_status tamis__peeled_attach(const struct tamis__shard_maker *maker, tamis_filter *f);
 void tamis__peeled_state(const tamis_filter *f, struct tamis__state *state);
+void tamis__peeled_prefetch(const tamis_filter *f, enum tamis__layout layout, uint64_t hash);
 
 /* For its tamis__shard_maker. */
 tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tamis__layout layout,

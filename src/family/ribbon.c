@@ -75,6 +75,13 @@ static size_t ribbon_contains_batch(const tamis_filter *f, const uint64_t *lo, c
     return tamis__ribbon_contains_batch(f, lo, count, answers, match_portable);
 }
 
+static void ribbon_prefetch(const tamis_filter *f, uint64_t hash) {
+    const struct tamis__ribbon *r = (const struct tamis__ribbon *)(const void *)f;
+    const struct tamis__ribbon_form form = tamis__ribbon_form_of(&f->shape);
+    const struct tamis__ribbon_asked asked = tamis__ribbon_locate(r, form, hash);
+    if (asked.block != NULL) tamis__ribbon_prefetch(&asked);
+}
+
 static const struct tamis__ops ribbon_ops_portable = {
     .path = "portable", .contains = ribbon_contains, .contains_batch = ribbon_contains_batch};
 
@@ -289,6 +296,7 @@ const struct tamis__family tamis__ribbon = {
     .ops = ribbon_ops,
     .attach = ribbon_attach,
     .detach = ribbon_detach,
+    .prefetch = ribbon_prefetch,
     .state = ribbon_state,
     .build = ribbon_build,
 };

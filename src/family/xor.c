@@ -124,6 +124,10 @@ static tamis_status xor_build(const struct tamis__want *want, struct tamis__keys
     return tamis__shards_build(&xor_maker, &shape, want->threads, keys, f);
 }
 
+static void xor_prefetch(const tamis_filter *f, uint64_t hash) {
+    tamis__peeled_prefetch(f, TAMIS__XOR3, hash);
+}
+
 const struct tamis__family tamis__xor = {
     .kind = TAMIS_XOR,
     .name = "xor",
@@ -136,6 +140,7 @@ const struct tamis__family tamis__xor = {
     .ops = xor_ops,
     .attach = xor_attach,
     .detach = tamis__shards_detach,
+    .prefetch = xor_prefetch,
     .state = tamis__peeled_state,
     .build = xor_build,
 };

@@ -45,6 +45,7 @@ static void check_all(const struct model *m) {
 
 static void op_add(struct model *m, size_t key) {
     bool fresh = false;
+    tamis_prefetch_hash(m->f, m->hashes[key]);
     const bool was = tamis_contains_hash(m->f, m->hashes[key]);
     const tamis_status status = tamis_add_hash(m->f, m->hashes[key], &fresh);
     if (status == TAMIS_E_FULL) {

@@ -125,6 +125,7 @@ static void ask(const tamis_filter *f) {
     hashes[0] = 0;
     hashes[1] = UINT64_MAX;
     (void)tamis_contains_hash_batch(f, hashes, KEYS, answers);
+    for (size_t i = 0; i < KEYS; i++) tamis_prefetch_hash(f, hashes[i]);
     for (size_t i = 0; i < KEYS; i++) (void)tamis_contains_hash(f, hashes[i]);
     (void)tamis_contains(f, "key", 3);
     (void)tamis_info(f, &facts);
