@@ -17,11 +17,11 @@
 
 #include "core/bits.h"
 #include "core/bytes.h"
+#include "family/chain_link.h"
 #include "family/scheme.h"
 
 enum { EXACT, BUCKETS, BUCKET_SIZE, ITERATIONS, EXPANSION };
 
-#define HEADER 38
 #define TABLES_MOST 1024
 #define TABLES_REFUSE 32 /* RedisBloom takes no more keys once it has so many */
 #define MIX UINT64_C(0x5bd1e995)
@@ -286,7 +286,7 @@ static unsigned redis_count(const tamis_filter *f, struct tamis__hash h) {
 
 static bool redis_check(const struct tamis__shape *shape) {
     const uint64_t exact = shape->word[EXACT];
-    return shape->scheme == TAMIS__SCHEME_SUBTABLES && exact > HEADER &&
+    return shape->scheme == TAMIS__SCHEME_SUBTABLES && exact > TAMIS__SUBTABLES_HEADER &&
            exact <= shape->table_bytes && shape->table_bytes - exact < 8;
 }
 
@@ -306,14 +306,14 @@ static void redis_init(const struct tamis__shape *shape, uint8_t *table) {
                                        .bucket_size = (uint16_t)shape->word[BUCKET_SIZE],
                                        .iterations = (uint16_t)shape->word[ITERATIONS],
                                        .expansion = (uint16_t)shape->word[EXPANSION]};
-    struct tamis__writer w = {table, table + HEADER, false};
+    struct tamis__writer w = {table, table + TAMIS__SUBTABLES_HEADER, false};
     write_header(&w, &first);
 }
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
 static tamis_status read_tables(struct redis_cuckoo *c, uint64_t left) {
-    uint8_t *data = c->base.table + HEADER;
+    uint8_t *data = c->base.table + TAMIS__SUBTABLES_HEADER;
     uint64_t buckets = c->buckets, slots = 0;
     for (size_t i = 0; i < c->count; i++) {
         if (buckets == 0 || buckets > left / c->bucket_size) return TAMIS_E_TRUNCATED;
@@ -362,6 +362,17 @@ static void redis_detach(tamis_filter *f) {
 }
 
 static uint64_t redis_export_bytes(const tamis_filter *f) { return f->shape.word[EXACT]; }
+
+void tamis__subtables_header(const tamis_filter *f, uint8_t header[TAMIS__SUBTABLES_HEADER]) {
+    struct tamis__writer w = {header, header + TAMIS__SUBTABLES_HEADER, false};
+    write_header(&w, const_cuckoo(f));
+}
+
+const uint8_t *tamis__subtable_at(const tamis_filter *f, size_t i, uint64_t *buckets) {
+    const struct subtable *t = &const_cuckoo(f)->tables[i];
+    *buckets = t->buckets;
+    return t->slots;
+}
 
 static void redis_export(const tamis_filter *f, uint8_t *bytes) {
     const struct redis_cuckoo *c = const_cuckoo(f);

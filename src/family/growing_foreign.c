@@ -297,13 +297,30 @@ static void chain_detach(tamis_filter *f) {
 
 static uint64_t chain_export_bytes(const tamis_filter *f) { return f->shape.word[EXACT]; }
 
+static void write_header(struct tamis__writer *w, const struct chain *c) {
+    tamis__write64(w, c->size);
+    tamis__write32(w, (uint32_t)c->count);
+    tamis__write32(w, c->options);
+    tamis__write32(w, c->growth);
+}
+
+void tamis__chain_header(const tamis_filter *f, uint8_t header[TAMIS__CHAIN_HEADER]) {
+    struct tamis__writer w = {header, header + TAMIS__CHAIN_HEADER, false};
+    write_header(&w, const_chain(f));
+}
+
+const uint8_t *tamis__chain_link_at(const tamis_filter *f, size_t i,
+                                    uint8_t entry[TAMIS__CHAIN_LINK]) {
+    const struct link *l = &const_chain(f)->link[i];
+    struct tamis__writer w = {entry, entry + TAMIS__CHAIN_LINK, false};
+    write_link(&w, l);
+    return l->data;
+}
+
 static void chain_export(const tamis_filter *f, uint8_t *bytes) {
     const struct chain *c = const_chain(f);
     struct tamis__writer w = {bytes, bytes + f->shape.word[EXACT], false};
-    tamis__write64(&w, c->size);
-    tamis__write32(&w, (uint32_t)c->count);
-    tamis__write32(&w, c->options);
-    tamis__write32(&w, c->growth);
+    write_header(&w, c);
     for (size_t i = 0; i < c->count; i++) write_link(&w, &c->link[i]);
     for (size_t i = 0; i < c->count; i++) {
         tamis__write_bytes(&w, c->link[i].data, (size_t)c->link[i].bytes);

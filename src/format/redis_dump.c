@@ -33,14 +33,12 @@
 #define FOOTER 10
 #define RDB_VERSION 10
 #define VERSION 4
-#define CUCKOO_HEADER 38
 
 /* "MBbloom--" and "MBbloomCF" in base 64, without the version. */
 #define BLOOM_ID UINT64_C(0x3016e5a289bef800)
 #define CUCKOO_ID UINT64_C(0x3016e5a289821400)
 
 enum { OP_END = 0, OP_UNSIGNED = 2, OP_DOUBLE = 4, OP_STRING = 5 };
-enum { EXACT };
 
 /* ---- Redis's numbers and strings */
 
@@ -227,7 +225,7 @@ static tamis_status open_payload(const uint8_t *bytes, uint64_t length, struct p
 }
 
 static uint64_t header_bytes(const struct payload *p, uint64_t parts) {
-    return p->chain ? TAMIS__CHAIN_HEADER + parts * TAMIS__CHAIN_LINK : CUCKOO_HEADER;
+    return p->chain ? TAMIS__CHAIN_HEADER + parts * TAMIS__CHAIN_LINK : TAMIS__SUBTABLES_HEADER;
 }
 
 static tamis_status dump_decode(const uint8_t *bytes, uint64_t length, const tamis_filter *like,
@@ -308,55 +306,55 @@ static void put_string(struct sink *s, const uint8_t *bytes, uint64_t length) {
     put(s, bytes, length);
 }
 
-static void put_chain(struct sink *s, const uint8_t *table) {
-    const uint32_t links = tamis__load32(table + 8);
-    const uint8_t *data = table + TAMIS__CHAIN_HEADER + (uint64_t)links * TAMIS__CHAIN_LINK;
-    put_unsigned(s, tamis__load64(table));
+static void put_chain(struct sink *s, const tamis_filter *f) {
+    uint8_t header[TAMIS__CHAIN_HEADER], link[TAMIS__CHAIN_LINK];
+    tamis__chain_header(f, header);
+    const uint32_t links = tamis__load32(header + 8);
+    put_unsigned(s, tamis__load64(header));
     put_unsigned(s, links);
-    put_unsigned(s, tamis__load32(table + 12));
-    put_unsigned(s, tamis__load32(table + 16));
+    put_unsigned(s, tamis__load32(header + 12));
+    put_unsigned(s, tamis__load32(header + 16));
     for (uint32_t i = 0; i < links; i++) {
-        const uint8_t *link = table + TAMIS__CHAIN_HEADER + (uint64_t)i * TAMIS__CHAIN_LINK;
-        const uint64_t bytes = tamis__load64(link);
+        const uint8_t *data = tamis__chain_link_at(f, i, link);
         put_unsigned(s, tamis__load64(link + 44));
         put_double(s, tamis__load64(link + 24));
         put_unsigned(s, tamis__load32(link + 40));
         put_double(s, tamis__load64(link + 32));
         put_unsigned(s, tamis__load64(link + 8));
         put_unsigned(s, link[52]);
-        put_string(s, data, bytes);
+        put_string(s, data, tamis__load64(link));
         put_unsigned(s, tamis__load64(link + 16));
-        data += bytes;
     }
 }
 
-static void put_cuckoo(struct sink *s, const uint8_t *table) {
-    const uint64_t tables = tamis__load64(table + 24), size = tamis__load16(table + 32);
-    uint64_t buckets = tamis__load64(table + 8);
-    const uint8_t *data = table + CUCKOO_HEADER;
+static void put_cuckoo(struct sink *s, const tamis_filter *f) {
+    uint8_t header[TAMIS__SUBTABLES_HEADER];
+    tamis__subtables_header(f, header);
+    const uint64_t tables = tamis__load64(header + 24), size = tamis__load16(header + 32);
     put_unsigned(s, tables);
-    put_unsigned(s, buckets);
-    put_unsigned(s, tamis__load64(table));
-    put_unsigned(s, tamis__load64(table + 16));
+    put_unsigned(s, tamis__load64(header + 8));
+    put_unsigned(s, tamis__load64(header));
+    put_unsigned(s, tamis__load64(header + 16));
     put_unsigned(s, size);
-    put_unsigned(s, tamis__load16(table + 34));
-    put_unsigned(s, tamis__load16(table + 36));
-    for (uint64_t i = 0; i < tables; i++, buckets *= tamis__load16(table + 36)) {
+    put_unsigned(s, tamis__load16(header + 34));
+    put_unsigned(s, tamis__load16(header + 36));
+    for (uint64_t i = 0; i < tables; i++) {
+        uint64_t buckets;
+        const uint8_t *slots = tamis__subtable_at(f, (size_t)i, &buckets);
         put_unsigned(s, buckets);
-        put_string(s, data, buckets * size);
-        data += buckets * size;
+        put_string(s, slots, buckets * size);
     }
 }
 
-static void put_payload(struct sink *s, const tamis_filter *f, const uint8_t *table) {
+static void put_payload(struct sink *s, const tamis_filter *f) {
     const bool chain = f->shape.scheme == TAMIS__SCHEME_CHAIN;
     uint8_t bytes[10] = {MODULE, 0x81};
     tamis__store64_be(bytes + 2, (chain ? BLOOM_ID : CUCKOO_ID) | VERSION);
     put(s, bytes, sizeof bytes);
     if (chain) {
-        put_chain(s, table);
+        put_chain(s, f);
     } else {
-        put_cuckoo(s, table);
+        put_cuckoo(s, f);
     }
     put_length(s, OP_END);
     tamis__store16(bytes, RDB_VERSION);
@@ -366,29 +364,16 @@ static void put_payload(struct sink *s, const tamis_filter *f, const uint8_t *ta
     put(s, bytes, 8);
 }
 
-/* The table in one piece. */
-static uint8_t *whole_table(const tamis_filter *f) {
-    uint8_t *table = tamis__table_alloc(&f->allocator, f->shape.word[EXACT]);
-    if (table != NULL) f->family->export_table(f, table);
-    return table;
-}
-
-/* 0 if there is no memory to tell: encoding then fails for the same reason. */
+/* Whoever asks how long the encoding is may not have the memory for it: nothing is allocated. */
 static uint64_t dump_encoded_size(const tamis_filter *f) {
     struct sink s = {NULL, 0};
-    uint8_t *table = whole_table(f);
-    if (table == NULL) return 0;
-    put_payload(&s, f, table);
-    tamis__table_free(&f->allocator, table, f->shape.word[EXACT]);
+    put_payload(&s, f);
     return s.bytes;
 }
 
 static tamis_status dump_encode(const tamis_filter *f, uint8_t *buffer) {
     struct sink s = {buffer, 0};
-    uint8_t *table = whole_table(f);
-    if (table == NULL) return TAMIS_E_NOMEM;
-    put_payload(&s, f, table);
-    tamis__table_free(&f->allocator, table, f->shape.word[EXACT]);
+    put_payload(&s, f);
     return TAMIS_OK;
 }
 

@@ -20,7 +20,6 @@
 #include "family/scheme.h"
 #include "format/redisbloom.h"
 
-#define CUCKOO_HEADER 38
 #define RATE_DEFAULT 0.01
 #define KEYS_DEFAULT 100
 #define CUCKOO_DEFAULT 1024
@@ -62,8 +61,8 @@ static bool chain_adds_up(const uint8_t *bytes, uint64_t length) {
 }
 
 static bool cuckoo_adds_up(const uint8_t *bytes, uint64_t length) {
-    if (length <= CUCKOO_HEADER) return false;
-    uint64_t left = length - CUCKOO_HEADER, buckets = tamis__load64(bytes + 8);
+    if (length <= TAMIS__SUBTABLES_HEADER) return false;
+    uint64_t left = length - TAMIS__SUBTABLES_HEADER, buckets = tamis__load64(bytes + 8);
     const uint64_t tables = tamis__load64(bytes + 24), size = tamis__load16(bytes + 32);
     if (tables == 0 || tables > left || size == 0) return false;
     for (uint64_t i = 0; i < tables; i++) {
@@ -79,7 +78,7 @@ static tamis_status redis_decode(const uint8_t *bytes, uint64_t length, const ta
                                  const tamis_open_options *options, tamis_filter **out) {
     struct tamis__image image;
     (void)options;
-    if (length < CUCKOO_HEADER) return TAMIS_E_TRUNCATED;
+    if (length < TAMIS__SUBTABLES_HEADER) return TAMIS_E_TRUNCATED;
     if (chain_adds_up(bytes, length)) {
         tamis__redis_image(TAMIS__SCHEME_CHAIN, tamis__load32(bytes + 12), length, &image);
         image.adds = tamis__load64(bytes);
@@ -152,7 +151,7 @@ static tamis_status make_cuckoo(const struct tamis__recipe *recipe, struct tamis
     if (keys > (uint64_t)1 << 48) return TAMIS_E_TOO_BIG;
     const uint64_t wanted = next_power_of_two(keys / size);
     const uint64_t buckets = wanted == 0 ? 1 : wanted;
-    tamis__redis_image(TAMIS__SCHEME_SUBTABLES, 0, CUCKOO_HEADER + buckets * size, image);
+    tamis__redis_image(TAMIS__SCHEME_SUBTABLES, 0, TAMIS__SUBTABLES_HEADER + buckets * size, image);
     image->shape.word[1] = buckets;
     image->shape.word[2] = size;
     image->shape.word[3] = iterations;
