@@ -67,7 +67,7 @@ TAMIS_API const char *tamis_version(void);
     X(E_NOMEM, 2, "out of memory")                                                      \
     X(E_RATE, 3, "the rate must be greater than 0 and less than 1")                     \
     X(E_KIND, 4, "no such kind of filter")                                              \
-    X(E_TOO_BIG, 5, "the filter would be larger than this machine can address")         \
+    X(E_TOO_BIG, 5, "the filter would be larger than allowed or can be addressed")      \
     X(E_TOO_FINE, 6, "this kind of filter cannot reach so low a rate")                  \
     X(E_STATIC, 7, "this kind is built from all of its keys at once and takes no more") \
     X(E_NO_REMOVE, 8, "this kind cannot remove a key: other keys share its bits")       \
@@ -209,7 +209,8 @@ typedef struct tamis_options {
     uint32_t needs;        /* TAMIS_NEED_* for TAMIS_AUTO */
     uint64_t capacity;     /* distinct keys to hold; 0 is legal.  growing: of the first stage */
     double rate;           /* in (0,1); 0: 1 %, or what `bytes` allows if that is set */
-    uint64_t bytes;        /* with rate 0: spend about this many bytes and get the best rate */
+    uint64_t bytes;        /* with rate 0: spend about this many bytes and get the best rate;
+                              E_TOO_BIG if no rate is worth so few */
     uint64_t bits;         /* bloom, counting: this many bits (counters), not by formula */
     uint32_t hashes;       /* bloom, counting: this many hashes, not by formula */
     uint32_t arity;        /* fuse: 3 or 4 slots a key; 0: 4, the smaller */

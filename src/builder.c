@@ -10,6 +10,7 @@
 #include "core/bits.h"
 #include "core/mutex.h"
 #include "family/keys.h"
+#include "family/shards.h"
 #include "filter.h"
 #include "format/format.h"
 #include "plan/plan.h"
@@ -34,6 +35,11 @@ static bool is_static(const struct tamis__family *family) {
     return (family->caps & TAMIS_IS_STATIC) != 0;
 }
 
+/* Was a budget in bytes given, for a number of keys that had still to be counted? */
+static bool has_budget(const struct tamis_builder *b) {
+    return b->options.rate == 0 && b->options.bytes != 0 && b->options.capacity == 0;
+}
+
 /* A set of which all keys are at hand is static unless told otherwise. */
 static tamis_status builder_plan(struct tamis_builder *b, const tamis_options *options) {
     tamis_status status = tamis__options_read(options, &b->options);
@@ -49,7 +55,10 @@ static tamis_status builder_plan(struct tamis_builder *b, const tamis_options *o
     if (o->kind == TAMIS_AUTO && o->needs == 0) o->needs = TAMIS_NEED_STATIC;
     o->temporary = NULL; /* copied where it is used */
     tamis_options sized = *o;
-    if (o->rate == 0 && o->bytes != 0 && o->capacity == 0) sized.bytes = 0; /* at the end */
+    if (has_budget(b)) { /* spent at the end; but it may choose the kind */
+        if (o->kind == TAMIS_AUTO) sized.kind = tamis__plan_kind(o, NULL);
+        sized.bytes = 0;
+    }
     status = tamis__plan_want(&sized, tamis__native_room(sized.bytes), &b->family, &b->want);
     if (status != TAMIS_OK) return status;
     if (o->shared && (b->family->caps & TAMIS_CAN_SHARE) == 0) return TAMIS_E_UNSUPPORTED;
@@ -176,17 +185,16 @@ tamis_status tamis_builder_add(tamis_builder *b, const void *key, size_t length)
 
 /* ------------------------------------------------------------------- finishing */
 
-static tamis_status finish_static(struct tamis_builder *b, tamis_filter **out) {
-    tamis_filter *f = tamis__filter_new(b->family, &b->like);
-    if (f == NULL) return TAMIS_E_NOMEM;
-    tamis_status status = b->family->build(&b->want, b->keys, f);
-    if (status == TAMIS_OK) status = tamis__filter_attach(f);
-    if (status != TAMIS_OK) {
-        tamis__filter_free(f);
-        return status;
-    }
-    *out = f;
-    return TAMIS_OK;
+/* It becomes a rate when the number of distinct keys is known. */
+static tamis_status settle_rate(struct tamis_builder *b, uint64_t distinct) {
+    tamis_options o = b->options;
+    if (!has_budget(b)) return TAMIS_OK;
+    o.kind = b->family->kind;
+    o.capacity = distinct;
+    const tamis_status status =
+        tamis__plan_want(&o, tamis__native_room(o.bytes), &b->family, &b->want);
+    b->like.rate = b->want.rate;
+    return status;
 }
 
 /* Adds a shard's keys to a filter that takes adds, as the hashes that they were. */
@@ -216,6 +224,45 @@ static tamis_status distinct_shard(const struct tamis_builder *b, uint64_t shard
     return status;
 }
 
+/* The distinct keys, counted in the shards that `build` will ask for again: as many as the shape
+ * for all hashes has. */
+static tamis_status count_distinct(struct tamis_builder *b, uint64_t *distinct) {
+    struct tamis__want all = b->want;
+    struct tamis__shape shape;
+    all.capacity = tamis__keys_count(b->keys);
+    tamis_status status = b->family->shape(&all, &shape);
+    if (status != TAMIS_OK) return status;
+    const unsigned lg = (unsigned)shape.word[TAMIS__STATIC_LG_SHARDS];
+    status = tamis__keys_seal(b->keys, lg, b->want.threads, true);
+    for (uint64_t s = 0; s < (uint64_t)1 << lg && status == TAMIS_OK; s++) {
+        struct tamis__group g;
+        status = distinct_shard(b, s, &g);
+        if (status != TAMIS_OK) break;
+        *distinct += g.count;
+        tamis__group_free(&g);
+    }
+    return status;
+}
+
+/* With a budget the hashes are gone through twice: the width of a fingerprint must be known before
+ * the first shard is built. */
+static tamis_status finish_static(struct tamis_builder *b, tamis_filter **out) {
+    uint64_t distinct = 0;
+    tamis_status status = has_budget(b) ? count_distinct(b, &distinct) : TAMIS_OK;
+    if (status == TAMIS_OK) status = settle_rate(b, distinct);
+    if (status != TAMIS_OK) return status;
+    tamis_filter *f = tamis__filter_new(b->family, &b->like);
+    if (f == NULL) return TAMIS_E_NOMEM;
+    status = b->family->build(&b->want, b->keys, f);
+    if (status == TAMIS_OK) status = tamis__filter_attach(f);
+    if (status != TAMIS_OK) {
+        tamis__filter_free(f);
+        return status;
+    }
+    *out = f;
+    return TAMIS_OK;
+}
+
 /* One shard is grouped once; several are read twice, first to count the distinct keys. */
 static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
     const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(b->keys), TAMIS__SHARD_KEYS);
@@ -230,8 +277,9 @@ static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
         if (shards > 1) tamis__group_free(&g);
     }
     if (status != TAMIS_OK) return status;
+    status = settle_rate(b, distinct);
     if (b->options.capacity == 0) b->want.capacity = b->like.capacity = distinct;
-    status = tamis__filter_create(b->family, &b->want, &b->like, out);
+    if (status == TAMIS_OK) status = tamis__filter_create(b->family, &b->want, &b->like, out);
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
         if (shards > 1) status = distinct_shard(b, s, &g);
         if (status != TAMIS_OK) break;
@@ -246,18 +294,6 @@ static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
     return status;
 }
 
-/* A budget in bytes can be turned into a rate when the number of keys is known. */
-static tamis_status settle_rate(struct tamis_builder *b) {
-    tamis_options o = b->options;
-    if (o.rate != 0 || o.bytes == 0 || o.capacity != 0) return TAMIS_OK;
-    o.kind = b->family->kind;
-    o.capacity = tamis__keys_count(b->keys);
-    const tamis_status status =
-        tamis__plan_want(&o, tamis__native_room(o.bytes), &b->family, &b->want);
-    b->like.rate = b->want.rate;
-    return status;
-}
-
 tamis_status tamis_builder_finish(tamis_builder *b, tamis_filter **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
@@ -269,10 +305,7 @@ tamis_status tamis_builder_finish(tamis_builder *b, tamis_filter **out) {
         b->direct = NULL;
         return TAMIS_OK;
     }
-    status = settle_rate(b);
-    if (status == TAMIS_OK) {
-        status = is_static(b->family) ? finish_static(b, out) : fill_dynamic(b, out);
-    }
+    status = is_static(b->family) ? finish_static(b, out) : fill_dynamic(b, out);
     b->count = tamis__keys_count(b->keys);
     tamis__keys_free(b->keys);
     b->keys = NULL;

@@ -141,6 +141,46 @@ static void small_sets(const struct variant *v, const uint64_t *hashes) {
     printf("\n");
 }
 
+/* A budget is spent on the distinct keys: repeats, which are dropped, change no byte. */
+static void budget_of(const struct variant *v, const uint64_t *hashes) {
+    enum { DISTINCT = 1000, TIMES = 50 };
+    static uint64_t repeated[DISTINCT * TIMES];
+    for (size_t i = 0; i < DISTINCT * TIMES; i++) repeated[i] = hashes[i % DISTINCT];
+    tamis_options o = variant_options(v, 0, 0);
+    o.bytes = 6000;
+    tamis_filter *once = NULL, *often = NULL;
+    const tamis_status status = tamis_build_hash(&o, hashes, DISTINCT, &once);
+    const tamis_status with_repeats = tamis_build_hash(&o, repeated, DISTINCT * TIMES, &often);
+    CHECK(status == TAMIS_OK && with_repeats == TAMIS_OK, "%s: a budget: %s, with repeats: %s",
+          v->name, tamis_status_name(status), tamis_status_name(with_repeats));
+    if (once != NULL && often != NULL) {
+        CHECK(tamis_set_adds(often, DISTINCT) == TAMIS_OK, "%s: set_adds", v->name);
+        struct bytes bytes = bytes_of(once);
+        CHECK(encodes_to(often, &bytes), "%s: repeats change what a budget gives: %g, not %g",
+              v->name, facts_of(often).rate_target, facts_of(once).rate_target);
+        CHECK(bytes.size <= o.bytes, "%s: %zu bytes", v->name, bytes.size);
+        bytes_free(&bytes);
+    }
+    tamis_free(once);
+    tamis_free(often);
+}
+
+/* A build takes the kind that the planner names for the same options. */
+static void budget_chooses(const uint64_t *hashes) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_advice advice = TAMIS_ADVICE_INIT;
+    tamis_filter *f = NULL;
+    o.bytes = 6000;
+    o.needs = TAMIS_NEED_STATIC;
+    CHECK(tamis_plan(&o, &advice) == TAMIS_OK, "plan");
+    CHECK(tamis_build_hash(&o, hashes, 1000, &f) == TAMIS_OK, "a budget");
+    if (f != NULL) {
+        CHECK(facts_of(f).kind == advice.choice, "planned %s, built %s",
+              tamis_kind_name(advice.choice), tamis_kind_name(facts_of(f).kind));
+    }
+    tamis_free(f);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "space");
     uint64_t *hashes = hashes_make(N, run_seed(), STREAM_MEMBERS);
@@ -157,6 +197,8 @@ int main(int argc, char **argv) {
         }
     }
     for (size_t i = 0; variant_at(i) != NULL; i++) small_sets(variant_at(i), hashes);
+    for (size_t i = 0; variant_at(i) != NULL; i++) budget_of(variant_at(i), hashes);
+    budget_chooses(hashes);
     for (size_t i = 0; variant_at(i) != NULL; i++) memory_of(variant_at(i), hashes, N);
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
