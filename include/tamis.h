@@ -277,10 +277,12 @@ TAMIS_API void tamis_free(tamis_filter *filter);
  * (counting), or 4 or 6 times (cuckoo), is kept for good: later removals leave it, since
  * nobody knows any more how often it is there.
  *
- * On a `shared` filter any number of threads may add and ask at once, without a
- * lock.  An add that happens before a question (in C11's sense: joined, released,
- * ...) is always seen by it; of two threads that add one key at the same moment,
- * both may be told `fresh`. */
+ * On a `shared` filter any number of threads may add and ask (tamis_contains,
+ * tamis_count, tamis_hash and their kin) at once, without a lock.  An add that
+ * happens before a question (in C11's sense: joined, released, ...) is always seen
+ * by it; of two threads that add one key at the same moment, both may be told
+ * `fresh`.  Any other call (tamis_info, tamis_clone, tamis_encode, ...) is for when
+ * no thread is adding. */
 TAMIS_API tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, bool *fresh);
 TAMIS_API tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh);
 
