@@ -25,4 +25,11 @@ extern const uint8_t native_secret[TAMIS_SECRET_BYTES];
 tamis_status native_make(const struct native_case *c, const void *const *keys,
                          const size_t *lengths, bool portable, tamis_filter **out);
 
+/* The same from the hashes tamis_hash_integer(0), (1), ...: vectors/native/large.tsv has no files
+ * but their sizes and checksums. */
+tamis_status native_make_large(const struct native_case *c, bool portable, tamis_filter **out);
+
+/* XXH3-64 of the encoded filter; `*size` receives its bytes. */
+uint64_t native_checksum(const tamis_filter *f, size_t *size);
+
 #endif

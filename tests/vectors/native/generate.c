@@ -1,5 +1,5 @@
 /* generate.c - writes the vectors of our own format: NAME.tamis, keys.txt, probes.txt and
- * manifest.tsv, into the directory named on the command line
+ * manifest.tsv, and large.tsv, into the directory named on the command line
  *
  * Run once for each version of the format.  The files of a version stay as they are for ever:
  * a library that makes other bytes from the same keys is wrong, or has a new version. */
@@ -121,6 +121,56 @@ static void make_pairs(void) {
     make_file("growing-bloom-pairs", &c);
 }
 
+/* What small sets do not have: tables that are peeled, layers, shards, many stages. */
+static void make_large(void) {
+    static const struct native_case cases[] = {
+        {.kind = "bloom", .keys = 100000, .rate = 0.01},
+        {.kind = "bloom", .keys = 100000, .rate = 1e-4},
+        {.kind = "block", .keys = 100000, .rate = 0.3},
+        {.kind = "block", .keys = 100000, .rate = 0.01},
+        {.kind = "block", .keys = 100000, .rate = 1e-5},
+        {.kind = "counting", .keys = 100000, .rate = 0.01},
+        {.kind = "cuckoo", .keys = 100000, .rate = 0.1},
+        {.kind = "cuckoo", .keys = 100000, .rate = 0.001},
+        {.kind = "xor", .keys = 20000, .rate = 0.1},
+        {.kind = "xor", .keys = 100000, .rate = 1e-4},
+        {.kind = "xor", .keys = 1100000, .rate = 0.01},
+        {.kind = "fuse", .arity = 3, .keys = 20000, .rate = 0.1},
+        {.kind = "fuse", .arity = 3, .keys = 100000, .rate = 1e-4},
+        {.kind = "fuse", .arity = 3, .keys = 4300000, .rate = 0.01},
+        {.kind = "fuse", .arity = 4, .keys = 20000, .rate = 0.1},
+        {.kind = "fuse", .arity = 4, .keys = 100000, .rate = 1e-4},
+        {.kind = "fuse", .arity = 4, .keys = 4300000, .rate = 0.01},
+        {.kind = "ribbon", .keys = 20000, .rate = 0.7},
+        {.kind = "ribbon", .keys = 100000, .rate = 0.01},
+        {.kind = "ribbon", .keys = 100000, .rate = 1e-6},
+        {.kind = "ribbon", .keys = 4300000, .rate = 0.01},
+        {.kind = "growing", .how = "add", .capacity = 100, .keys = 100000, .rate = 0.01},
+        {.kind = "growing",
+         .stage = "bloom",
+         .how = "add",
+         .capacity = 100,
+         .keys = 100000,
+         .rate = 0.01},
+    };
+    FILE *table = create("large.tsv");
+    fprintf(table, "kind\tarity\tstage\thow\tcapacity\tkeys\trate\tbytes\txxh3\n");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct native_case c = cases[i];
+        tamis_filter *f = NULL;
+        size_t size = 0;
+        if (c.stage == NULL) c.stage = "-";
+        if (c.how == NULL) c.how = "build";
+        if (native_make_large(&c, true, &f) != TAMIS_OK) exit(1);
+        const uint64_t checksum = native_checksum(f, &size);
+        fprintf(table, "%s\t%u\t%s\t%s\t%llu\t%zu\t%g\t%zu\t%llu\n", c.kind, (unsigned)c.arity,
+                c.stage, c.how, (unsigned long long)c.capacity, c.keys, c.rate, size,
+                (unsigned long long)checksum);
+        tamis_free(f);
+    }
+    if (fclose(table) != 0) exit(1);
+}
+
 int main(int argc, char **argv) {
     char *no_arguments[] = {argv[0], NULL};
     if (argc != 2) {
@@ -139,6 +189,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; variant_at(i) != NULL; i++) make_variant(variant_at(i));
     make_pairs();
     fclose(manifest);
+    make_large();
     tally("files", files);
     return run_end();
 }
