@@ -61,9 +61,11 @@ static double beside(const struct tamis__places *of, double keys, double fill) {
            pow(fill, of->hashes - visits);
 }
 
-/* Without those. */
+/* Without those.  Where f^k is less than a double can hold the excess may be more than one can: the
+ * product is still next to nothing, and must not be taken for no number at all. */
 static double base_rate(const struct tamis__places *of, double keys, double fill) {
-    return pow(fill, of->hashes) * pairs_excess(of, keys, fill);
+    const double independent = pow(fill, of->hashes);
+    return independent > 0 ? independent * pairs_excess(of, keys, fill) : 0;
 }
 
 double tamis__probe_rate_of_fill(const struct tamis__places *of, double keys, double fill) {

@@ -130,6 +130,26 @@ static void test_sizes_of_kinds(void **state) {
     print_message("%zu sizes\n", sizes);
 }
 
+/* Few keys at the lowest rates: as many bytes as a cache holds, and not more than there are. */
+static void test_few_keys_at_low_rates(void **state) {
+    const tamis_kind kinds[] = {TAMIS_BLOOM, TAMIS_GROWING};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        for (double rate = 1e-8; rate > 1e-18; rate /= 1.7) {
+            for (uint64_t n = 1; n < 3000; n = n * 5 / 4 + 1) {
+                tamis_options o = TAMIS_OPTIONS_INIT;
+                tamis_sizing s = TAMIS_SIZING_INIT;
+                o.kind = kinds[i];
+                o.capacity = n;
+                o.rate = rate;
+                assert_int_equal(tamis_size(&o, &s), TAMIS_OK);
+                assert_true(s.rate > 0 && s.rate <= rate * 1.000001);
+                assert_true(s.bytes < 16384 + 13 * n);
+            }
+        }
+    }
+}
+
 /* A filter made for so many bytes fits in them, and uses most of them. */
 static void test_sizes_from_bytes(void **state) {
     const uint64_t budgets[] = {1000, 4096, 100000, 1 << 20};
@@ -160,9 +180,13 @@ static void test_sizes_from_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classic_numbers),  cmocka_unit_test(test_classic_inverses),
-        cmocka_unit_test(test_classic_nonsense), cmocka_unit_test(test_width),
-        cmocka_unit_test(test_smallest),         cmocka_unit_test(test_sizes_of_kinds),
+        cmocka_unit_test(test_classic_numbers),
+        cmocka_unit_test(test_classic_inverses),
+        cmocka_unit_test(test_classic_nonsense),
+        cmocka_unit_test(test_width),
+        cmocka_unit_test(test_smallest),
+        cmocka_unit_test(test_sizes_of_kinds),
+        cmocka_unit_test(test_few_keys_at_low_rates),
         cmocka_unit_test(test_sizes_from_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
