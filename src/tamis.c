@@ -585,9 +585,12 @@ static void fill_facts(const tamis_filter *f, tamis_facts *facts, bool count) {
 static void judge_capacity(const tamis_filter *f, tamis_facts *facts) {
     const double room = (double)facts->capacity - facts->distinct;
     facts->over_capacity = facts->rate_target > 0 && facts->rate_now > facts->rate_target;
-    /* Other systems size for the mean, so half of all full filters are a little above it. */
+    /* Other systems size for the mean, so half of all full filters are a little above it.  How many
+     * keys are in a small table with hardly a bit left nobody can tell, and the error is large; but
+     * n keys, all bits of which differ, look like 1.7 n at most, or 2 n with a probe too many. */
     if (f->shape.scheme != 0) {
-        facts->over_capacity &= room < -TAMIS__SIGMAS * facts->distinct_error;
+        facts->over_capacity &= room < -TAMIS__SIGMAS * facts->distinct_error ||
+                                facts->distinct > 2 * (double)facts->capacity + 8;
     }
     facts->headroom = room < 1 || facts->over_capacity ? 0 : (uint64_t)room;
     if ((f->family->caps & TAMIS_CAN_GROW) != 0) facts->headroom = UINT64_MAX;

@@ -76,31 +76,36 @@ static uint64_t hashes_for(uint64_t bits_per_key) {
     return k < 1 ? 1 : k > HASHES_MOST ? HASHES_MOST : k;
 }
 
+static double rate_of_bits(uint64_t bits_per_key) {
+    const double k = (double)hashes_for(bits_per_key);
+    return bits_per_key == 0 ? 1 : pow(1 - exp(-k / (double)bits_per_key), k);
+}
+
 /* The least bits per key with which the rate is reached; 0 if none does. */
 static uint64_t bits_for_rate(double rate) {
     for (uint64_t b = 1; b <= BITS_PER_KEY_MOST; b++) {
-        const double k = (double)hashes_for(b);
-        if (pow(1 - exp(-k / (double)b), k) <= rate) return b;
+        if (rate_of_bits(b) <= rate) return b;
     }
     return 0;
 }
 
 static tamis_status leveldb_make(const struct tamis__recipe *recipe, struct tamis__image *image) {
-    double asked = BITS_PER_KEY_DEFAULT;
+    double asked = BITS_PER_KEY_DEFAULT, rate = recipe->rate;
     uint64_t bits_per_key;
     if (!tamis__parameter_number(recipe->parameters, "bits", &asked)) return TAMIS_E_ARGUMENT;
     if (tamis__parameter(recipe->parameters, "bits") || recipe->rate == 0) {
         if (asked > BITS_PER_KEY_MOST || asked != floor(asked)) return TAMIS_E_ARGUMENT;
         bits_per_key = (uint64_t)asked;
+        rate = rate_of_bits(bits_per_key);
     } else {
-        bits_per_key = bits_for_rate(recipe->rate);
+        bits_per_key = bits_for_rate(rate);
         if (bits_per_key == 0) return TAMIS_E_TOO_FINE;
     }
     if (recipe->keys > BITS_MOST / BITS_PER_KEY_MOST) return TAMIS_E_TOO_BIG;
     const uint64_t bits = recipe->keys * bits_per_key;
     leveldb_image(tamis__div_up(bits < 64 ? 64 : bits, 8), hashes_for(bits_per_key), image);
     image->capacity = recipe->keys;
-    image->rate = recipe->rate;
+    image->rate = rate;
     return TAMIS_OK;
 }
 

@@ -19,6 +19,7 @@
 #include "core/bits.h"
 #include "core/bytes.h"
 #include "family/fastfilter.h"
+#include "family/sizing.h"
 #include "format/format.h"
 
 #define FUSE_HEADER 28
@@ -249,7 +250,11 @@ static tamis_status fast_encode(const tamis_filter *f, uint8_t *buffer) {
 
 /* ---- making */
 
-static tamis_status make(const struct variant *v, struct tamis__image *image) {
+/* There is one rate, that of the fingerprints: a lower one is not to be had. */
+static tamis_status make(const struct variant *v, const struct tamis__recipe *recipe,
+                         struct tamis__image *image) {
+    if (recipe->rate != 0 && recipe->rate < tamis__rate_of_width((unsigned)v->width))
+        return TAMIS_E_TOO_FINE;
     start_image(v, image);
     return TAMIS_OK;
 }
@@ -291,8 +296,7 @@ static const char *refuse(const struct variant *v, const tamis_filter *f) {
         return detect(variant_of(&tamis__##id), bytes, length);                            \
     }                                                                                      \
     static tamis_status id##_make(const struct tamis__recipe *r, struct tamis__image *i) { \
-        (void)r;                                                                           \
-        return make(variant_of(&tamis__##id), i);                                          \
+        return make(variant_of(&tamis__##id), r, i);                                       \
     }                                                                                      \
     static const char *id##_refuse(const tamis_filter *f) {                                \
         return refuse(variant_of(&tamis__##id), f);                                        \
