@@ -39,6 +39,9 @@ struct build_request {
     struct words inputs;
 };
 
+/* Of a format that knows integers alone, and builds of which E_KEY tells so. */
+#define INTEGER_BYTES 8
+
 static void build_parse(struct args *args, struct build_request *r) {
     for (int id; (id = args_next(args)) != ARG_END;) {
         switch (id) {
@@ -76,10 +79,7 @@ static void build_parse(struct args *args, struct build_request *r) {
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
     key_options_check(&r->keys);
     target_check(r->output, r->force, &r->inputs);
-    const struct words secret = {.at = &r->keys.key_file, .count = 1};
-    if (r->keys.key_file != NULL && input_same_file(&secret, r->output) != NULL) {
-        die("'%s' is also the key file: give another name", r->output);
-    }
+    target_not_secret(r->output, &r->keys);
 }
 
 /* Another system's filter? */
@@ -161,6 +161,11 @@ static bool build_emit_bytes(void *context, struct block *block, uint64_t before
         good = batch_keys(&batch, &b->hashing.form, &error);
         if (!good) block_error(block, &error, block->records);
         status = tamis_builder_add_batch(b->builder, batch.keys, batch.lengths, batch.count);
+        if (status == TAMIS_E_KEY && (b->hashing.form.flags & TAMIS_KEY_HEX)) {
+            status = TAMIS_OK;
+            good = batch_keys_of(&batch, &b->hashing.form, INTEGER_BYTES, &error);
+            block_error(block, &error, block->records);
+        }
         good = good && status == TAMIS_OK;
         block->records += batch.count;
     }
@@ -184,7 +189,7 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
             die("--to %s: such a filter cannot be made with these options", r->want.format);
         case TAMIS_E_FULL:
             die("more keys than the %s filter has room for: give a larger -n than %s, or none",
-                kind, text_count(r->want.capacity).at);
+                kind != NULL ? kind : r->want.format, text_count(r->want.capacity).at);
         case TAMIS_E_TOO_FINE:
             die("-p %s is lower than %s %s can reach; see 'tamis plan'",
                 text_exact(r->want.rate).at, kind != NULL ? "-k" : "--to",
@@ -200,7 +205,11 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
 /* How hashes come to the builder. */
 static struct job build_job(const struct build_request *r, struct build *b) {
     const tamis_options *want = &r->want;
-    struct job job = {build_work, build_emit, b, want->capacity, true};
+    struct job job = {.work = build_work,
+                      .emit = build_emit,
+                      .context = b,
+                      .capacity = want->capacity,
+                      .uneven = true};
     const bool is_static = want->kind == TAMIS_AUTO
                                ? want->needs == TAMIS_NEED_STATIC
                                : (tamis_kind_caps(want->kind) & TAMIS_IS_STATIC) != 0;

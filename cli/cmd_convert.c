@@ -57,6 +57,7 @@ static void convert_parse(struct args *args, struct convert_request *r) {
     if (r->files.count != 1) die("give one filter to convert");
     key_options_check(&r->keys);
     target_check(r->output, r->force, &r->files);
+    target_not_secret(r->output, &r->keys);
 }
 
 static int convert_main(struct args *args) {

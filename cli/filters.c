@@ -200,7 +200,11 @@ void target_check(const char *path, bool force, const struct words *inputs) {
         return;
     }
     if (path[0] == '\0') die("the name of the file to be written is empty");
-    const bool exists = stat(path, &status) == 0;
+    const bool nowhere = stat(path, &status) != 0;
+    if (nowhere && !force && lstat(path, &status) == 0) { /* a link to what is not there */
+        die("'%s' exists already: give -f to replace it", path);
+    }
+    const bool exists = !nowhere;
     if (exists && S_ISDIR(status.st_mode)) die("cannot write '%s': it is a directory", path);
     if (inputs != NULL && input_same_file(inputs, path) != NULL) {
         die("'%s' is also an input: give another name", path);
@@ -210,6 +214,13 @@ void target_check(const char *path, bool force, const struct words *inputs) {
     }
     if (exists && !force) die("'%s' exists already: give -f to replace it", path);
     directory_check(path);
+}
+
+void target_not_secret(const char *path, const struct key_options *keys) {
+    const struct words secret = {.at = (const char **)&keys->key_file, .count = 1};
+    if (keys->key_file != NULL && input_same_file(&secret, path) != NULL) {
+        die("'%s' is also the key file: give another name", path);
+    }
 }
 
 static bool to_output(void *context, const void *bytes, size_t length) {
@@ -329,14 +340,17 @@ void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
     const struct text estimate = filter_distinct(facts);
     struct text count = text_count(keys);
     char distinct[80] = "";
+    bool one = keys == 1;
     /* Other systems count not at all, or only what looked new. */
-    if (facts->distinct > (double)keys + 3 * facts->distinct_error) {
+    if (facts->distinct > (double)keys + 3 * facts->distinct_error ||
+        (keys == 0 && facts->distinct > 0)) {
         count = estimate;
+        one = strcmp(estimate.at, "about 1") == 0;
     } else if (facts->distinct > 0 || keys == 0) {
         snprintf(distinct, sizeof distinct, " (%s distinct)", estimate.at);
     }
     say("%s: %s, %s %s%s, %s, %s bits/key, expected rate %s", name, tamis_kind_name(facts->kind),
-        count.at, keys == 1 ? "key" : "keys", distinct, text_bytes(facts->encoded_bytes).at,
+        count.at, one ? "key" : "keys", distinct, text_bytes(facts->encoded_bytes).at,
         text_bits(facts->bits_per_key).at, text_rate(facts->rate_now).at);
 }
 

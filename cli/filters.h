@@ -41,6 +41,9 @@ tamis_facts filter_facts_brief(const tamis_filter *filter);
  * Called before the work, so that nothing is done in vain. */
 void target_check(const char *path, bool force, const struct words *inputs);
 
+/* Dies if `path` is the key file: the secret would be lost, and with it the filters. */
+void target_not_secret(const char *path, const struct key_options *keys);
+
 /* Writes it there, atomically, through symbolic links; dies if that fails. */
 void filter_save(const tamis_filter *filter, const char *path, bool force);
 

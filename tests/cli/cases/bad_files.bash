@@ -127,6 +127,7 @@ long=$(printf 'x%.0s' $(seq 252))
 check 'a name with no room for .part: 2' rc=2 err='File name too long' -- "$TAMIS" build -o "$long" k
 ln -s nowhere dangling; ln -s loop loop
 check 'a link to nothing is something' rc=2 err='exists already' -- "$TAMIS" build -o dangling k
+check 'and that is seen before the work' rc=2 err='exists already' -- "$TAMIS" build -o dangling nosuch
 check 'a link to itself: 2' rc=2 err='Too many levels of symbolic links' -- "$TAMIS" query loop k
 odd=$'quo"te\nback\\slash\001'
 cp k.tamis "$odd.tamis"

@@ -60,3 +60,16 @@ check 'merge without it' rc=2 err='say which with --from' -- "$TAMIS" merge -q -
 check 'merge --part' -- "$TAMIS" merge -q --part 0/b -o both.parquet multi.parquet "$vectors/parquet/duckdb-multi.parquet"
 "$TAMIS" build -q --to libbloom -n 1000 -o small.libbloom "$keys/small.txt"
 check 'a filter that does not count' err='^kept2.tamis: bloom, about [0-9]+ keys, ' -- "$TAMIS" convert --to tamis -o kept2.tamis small.libbloom
+check 'one that it does not count' err='one.tamis: bloom, about 1 key, ' in='a\n' -- bash -c '"$TAMIS" build -q --to guava -o one && "$TAMIS" convert --to tamis -o one.tamis one'
+
+# what other systems make is not taken for better than it is
+for format in guava guava32 leveldb spark1 spark2 dcso parquet libbloom; do
+    check "$format: ten thousand times too many keys" rc=3 err="over its capacity of [0-9,]+ keys: .* its rate is now 100 %" -- \
+        bash -c "seq 100000 | \"\$TAMIS\" build -f -n 10 --to $format -o over"
+    check "$format: as many as there is room for" -- bash -c "seq 10 | \"\$TAMIS\" build -q -f -n 10 --to $format -o over"
+done
+check 'more than it takes' rc=2 err='more keys than the seiflotfy filter has room for' -- bash -c 'seq 1000 | "$TAMIS" build -f -n 10 --to seiflotfy -o over'
+check 'a rate of eight bits' in='1\n' -- "$TAMIS" build -q -p 1/256 --to xor8 --as u64 -o u.xor8
+check 'a lower one' rc=2 err='-p 0.0039 is lower than --to xor8 can reach' in='1\n' -- "$TAMIS" build -p 0.0039 --to xor8 --as u64 -o lower
+check 'an integer of two bytes, as they come' rc=2 err='line 2: the key has 2 bytes, and those of the filter have 8' in='0102030405060708\naabb\n' -- "$TAMIS" build --hex --to xor8 -o lower
+truth 'no file then' test ! -e lower

@@ -53,3 +53,10 @@ check 'an unknown format to read' rc=2 err="--from: unknown format 'x'" -- "$TAM
 check '--from tamis' err='*' -- "$TAMIS" convert --to tamis --from tamis -f -o o.tamis k.tamis
 same 'tamis to tamis is a copy' o.tamis k.tamis
 check '-o onto the input' rc=2 err='also an input' -- "$TAMIS" convert --to tamis -f -o k.tamis k.tamis
+
+# the secret is not written over
+echo 000102030405060708090a0b0c0d0e0f >secret; cp secret kept
+seq 9 | "$TAMIS" build -q -k bloom -n 10 --key-file secret -o keyed.tamis
+check 'merge onto the key file' rc=2 err="'secret' is also the key file" -- "$TAMIS" merge -f --key-file secret -o secret keyed.tamis keyed.tamis
+check 'convert onto the key file' rc=2 err="'secret' is also the key file" -- "$TAMIS" convert -f --key-file secret --to tamis -o secret keyed.tamis
+same 'it is still there' secret kept
