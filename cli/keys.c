@@ -192,13 +192,13 @@ void key_form_text(const tamis_key_form *form, char *text, size_t size) {
     if (length > 0) memmove(text, text + 1, strlen(text));
 }
 
-static void contradiction(const char *path, const tamis_key_form *stored,
-                          const tamis_key_form *given) {
+static _Noreturn void contradiction(const char *path, const tamis_key_form *stored,
+                                    const tamis_key_form *given) {
     char was[256], is[256];
     key_form_text(stored, was, sizeof was);
     key_form_text(given, is, sizeof is);
     die("'%s' was built with %s, and '%s' contradicts that: leave it out", path,
-        was[0] != '\0' ? was : "whole records as keys", is);
+        was[0] != '\0' ? was : "whole records as keys", is[0] != '\0' ? is : "--as bytes");
 }
 
 static bool same_field(const tamis_key_form *a, const tamis_key_form *b) {
@@ -206,8 +206,8 @@ static bool same_field(const tamis_key_form *a, const tamis_key_form *b) {
            memcmp(a->separator, b->separator, a->separator_length) == 0;
 }
 
-/* Other systems' files say nothing of how keys were made, so nothing can contradict them; but
- * some know only integers, and some more than 64 bits of a key. */
+/* Other systems' filters say nothing of how keys were made, in whatever file, so nothing can
+ * contradict them; but some know only integers, and some more than 64 bits of a key. */
 static void foreign_form_check(const tamis_facts *facts, const tamis_key_form *form,
                                const char *path) {
     const bool integers = form->type == TAMIS_KEY_I64 || form->type == TAMIS_KEY_U64 ||
@@ -223,7 +223,7 @@ static void foreign_form_check(const tamis_facts *facts, const tamis_key_form *f
 tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options *given,
                               const char *path) {
     const tamis_key_form *form = &given->form, *stored = &facts->form;
-    const bool foreign = strcmp(facts->format, "tamis") != 0;
+    const bool foreign = strcmp(facts->format, "tamis") != 0 || facts->hasher == TAMIS_HASH_FOREIGN;
     const uint32_t decoding = TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED;
     tamis_key_form merged = *stored;
     merged.flags |= form->flags;

@@ -150,3 +150,11 @@ echo 0001020304050607xx090a0b0c0d0e0f >wrong
 check 'a secret that is not hexadecimal' rc=2 err='32 hexadecimal digits' -- "$TAMIS" query --key-file wrong keyed.tamis
 check 'a missing secret' rc=2 err="cannot open key file 'nope'" -- "$TAMIS" query --key-file nope keyed.tamis
 check 'a secret for a filter without' in='a\n' out='a\n' -- "$TAMIS" query --key-file secret plain.tamis
+
+seq 3 | "$TAMIS" build -q --as i64 -o typed.tamis
+check 'a contradiction is named' rc=2 err="built with --as i64, and '--as bytes' contradicts" -- "$TAMIS" query --as bytes typed.tamis
+printf 'Abc\nDEF\n' | "$TAMIS" build -q --to guava --fold-case -o folded.guava
+"$TAMIS" convert -q --to tamis -o folded.tamis folded.guava
+for file in folded.guava folded.tamis; do
+    check "$file: nobody knows how its keys were made" in='ABC\ndef\nx\n' out='ABC\ndef\n' -- "$TAMIS" query --fold-case $file
+done
