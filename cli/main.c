@@ -34,16 +34,19 @@ static _Noreturn void unknown_command(const char *name) {
     die("unknown %s '%s'%s", name[0] == '-' ? "option" : "command", name, hint);
 }
 
+static bool is_help(const char *word) {
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 /* help, --help, -h, --version: what is no subcommand.  False if `word` is none of them. */
 static bool run_special(const char *word, const char *next) {
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("tamis %s\n", tamis_version());
-    } else if (strcmp(word, "help") == 0 && next != NULL) {
+    } else if (strcmp(word, "help") == 0 && next != NULL && !is_help(next)) {
         const struct command *command = find_command(next);
         if (command == NULL) unknown_command(next);
         help_print(command, stdout);
-    } else if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 ||
-               strcmp(word, "-h") == 0) {
+    } else if (is_help(word)) {
         help_list(stdout);
     } else {
         return false;

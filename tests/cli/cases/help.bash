@@ -53,3 +53,5 @@ check '-j 0 is all cores' in='a\n' out='a\n' -- "$TAMIS" query -j 0 f.tamis
 check '-j too many' rc=2 err='-j must be from 0 to 1024' -- "$TAMIS" query -j 5000 f.tamis
 check '-j of nothing' rc=2 err="-j: 'x' is not a number" -- "$TAMIS" query -j x f.tamis
 check '--seed of nothing' rc=2 err="--seed: '-1' is not a number" -- "$TAMIS" build -f -o g.tamis --seed -1
+check 'help --help' out='*' -- bash -c 'cmp <("$TAMIS" help --help) <("$TAMIS" --help)'
+check 'help help' out='*' -- bash -c 'cmp <("$TAMIS" help help) <("$TAMIS" help)'
