@@ -2,6 +2,7 @@
  *
  * Pure arithmetic: nothing is built. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filters.h"
@@ -127,13 +128,26 @@ static double plan_rate(const struct plan *plan) {
     return plan->choice != NULL ? plan->choice->rate : 0;
 }
 
-/* A rate as an option: asked for as it was, else rounded up so that it still fits. */
+/* The next rate of three digits. */
+static double rate_above(double rate) {
+    const double unit = pow(10, floor(log10(rate)) - 2);
+    return (floor(rate / unit + 1e-6) + 1) * unit;
+}
+
+/* A rate as an option: asked for as it was, else the lowest of three digits with which it fits in
+ * the size.  That may be some steps above the rate to expect: whoever asks for a rate gets a filter
+ * that keeps it by some deviations. */
 static struct text rate_option(const struct plan *plan) {
     if (plan->want.rate > 0) return text_exact(plan->want.rate);
-    const double rate = plan_rate(plan), unit = pow(10, floor(log10(rate)) - 2);
     struct text text;
-    snprintf(text.at, sizeof text.at, "%.3g", ceil(rate / unit) * unit);
-    return text;
+    tamis_sizing sizing;
+    for (double rate = rate_above(plan_rate(plan));; rate = rate_above(rate)) {
+        snprintf(text.at, sizeof text.at, "%.3g", rate);
+        rate = strtod(text.at, NULL); /* as build will read it */
+        const tamis_status status = size_of(plan, plan->choice->kind, rate, &sizing);
+        const bool fits = status == TAMIS_OK && sizing.bytes <= plan->want.bytes;
+        if (fits || rate > 0.98) return text;
+    }
 }
 
 static void build_command(const struct plan *plan, char *text, size_t size) {

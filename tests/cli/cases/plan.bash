@@ -83,3 +83,13 @@ if terminal; then
     truth 'a drawing on a terminal' bash -c 'script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "Size against rate"'
     truth 'in ASCII if the locale is' bash -c 'LC_ALL=C script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | LC_ALL=C grep -c "[^ -~[:cntrl:]]" | grep -qx 0'
 fi
+
+# what -M promises is what the command makes
+for size in 1048576 100000; do
+    for need in '' '--need static' '--need grow' '--need merge --need delete'; do
+        "$TAMIS" plan -n 500K -M $size $need | sed -n 's/^build it  tamis \(.*\) -o .*/\1/p' >command
+        truth "-M $size $need: it fits" bash -c 'read -ra words <command && [ ${#words[@]} -ge 5 ] &&
+            [ "$(seq 500000 | "$TAMIS" "${words[@]}" -q -o - | wc -c)" -le '$size' ]'
+    done
+done
+check 'two keys at 1e-15' out='*' err='' -- bash -c '"$TAMIS" plan -n 2 -p 1e-15 | grep "^> bloom .* bytes "'
