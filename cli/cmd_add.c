@@ -18,6 +18,7 @@ struct add {
     bool by_hash;
     tamis_status status;
     uint64_t added, fresh;
+    uint64_t keys; /* in the filter by now, for the progress line */
 };
 
 static void add_batch(struct add *a, const uint64_t *hashes, const struct batch *batch,
@@ -30,7 +31,7 @@ static void add_batch(struct add *a, const uint64_t *hashes, const struct batch 
         a->status = tamis_add_batch(a->filter, batch->keys, batch->lengths, count, fresh, &done);
     }
     a->added += done;
-    for (size_t i = 0; i < done; i++) a->fresh += fresh[i];
+    for (size_t i = 0; i < done; i++) a->fresh += fresh[i], a->keys += fresh[i];
 }
 
 static bool add_hashes(void *context, struct block *block, uint64_t before) {
@@ -112,8 +113,12 @@ static int add_main(struct args *args) {
 
     struct reader reader;
     reader_open(&reader, &r.inputs, r.keys.delimiter);
-    const struct job job = {a.by_hash ? work_hashes : work_nothing,
-                            a.by_hash ? add_hashes : add_bytes, &a, facts.capacity, false};
+    a.keys = facts.adds;
+    const struct job job = {.work = a.by_hash ? work_hashes : work_nothing,
+                            .emit = a.by_hash ? add_hashes : add_bytes,
+                            .context = &a,
+                            .capacity = facts.capacity,
+                            .keys = &a.keys};
     progress_start(&r.run, "add", reader.total_bytes, false);
     pipeline_run(&reader, &job, a.by_hash ? run_options_threads(&r.run) : 1);
     if (a.status != TAMIS_OK) add_failed(&r, &a, &facts);

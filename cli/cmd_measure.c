@@ -99,7 +99,7 @@ static void measure_made(struct measure *m, uint64_t samples) {
     for (uint64_t at = 0; at < samples; at += BATCH_KEYS) {
         const size_t count = samples - at < BATCH_KEYS ? (size_t)(samples - at) : BATCH_KEYS;
         make_keys(at, count, made);
-        progress_show(at, 0, 0);
+        progress_show(at, 0, NO_FILL);
         if (!m->by_hash) {
             m->hits += tamis_contains_batch(m->filter, keys, lengths, count, NULL);
             continue;
@@ -167,7 +167,7 @@ static uint64_t measure_run(struct measure *m, const struct request *r, uint64_t
     }
     struct reader reader;
     reader_open(&reader, &r->inputs, m->delimiter);
-    const struct job job = {measure_work, measure_emit, m, 0, false};
+    const struct job job = {.work = measure_work, .emit = measure_emit, .context = m};
     progress_start(&r->run, "measure", reader.total_bytes, false);
     const struct totals totals = pipeline_run(&reader, &job, run_options_threads(&r->run));
     progress_end();

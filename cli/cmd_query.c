@@ -280,7 +280,8 @@ static int query_main(struct args *args) {
     if (!q.counting && !q.quiet) reader_check_output(&reader);
     output_open(&q.output, STDOUT_FILENO);
 
-    const struct job job = {query_work, query_emit, &q, 0, false};
+    const struct job job = {
+        .work = query_work, .emit = query_emit, .context = &q, .output = &q.output};
     progress_start(&r.run, "query", reader.total_bytes, !q.counting && !q.quiet);
     pipeline_run(&reader, &job, run_options_threads(&r.run));
     progress_end();

@@ -91,7 +91,7 @@ static int remove_main(struct args *args) {
     r.form = key_form_merge(&facts, &request.keys, request.file);
     r.by_hash = facts.prehashed;
     reader_open(&reader, &request.inputs, r.delimiter);
-    const struct job job = {work_nothing, remove_emit, &r, 0, false};
+    const struct job job = {.work = work_nothing, .emit = remove_emit, .context = &r};
     progress_start(&request.run, "remove", reader.total_bytes, false);
     pipeline_run(&reader, &job, 1);
     if (r.status != TAMIS_OK) filter_die(request.file, r.status);

@@ -267,7 +267,8 @@ static int uniq_main(struct args *args) {
     u.total_bytes = reader.total_bytes;
     uniq_start(&u, &r);
 
-    const struct job job = {work_hashes_and_starts, uniq_emit, &u, 0, false};
+    const struct job job = {
+        .work = work_hashes_and_starts, .emit = uniq_emit, .context = &u, .output = &u.output};
     progress_start(&r.common.run, "uniq", reader.total_bytes, !u.counting);
     pipeline_run(&reader, &job, run_options_threads(&r.common.run));
     if (u.status != TAMIS_OK) die("cannot go on: %s", tamis_status_text(u.status));

@@ -83,7 +83,7 @@ static int verify_main(struct args *args) {
         return EXIT_DONE;
     }
     reader_open(&reader, &r.inputs, v.delimiter);
-    const struct job job = {verify_work, verify_emit, &v, 0, false};
+    const struct job job = {.work = verify_work, .emit = verify_emit, .context = &v};
     progress_start(&r.run, "verify", reader.total_bytes, false);
     const struct totals totals = pipeline_run(&reader, &job, run_options_threads(&r.run));
     progress_end();

@@ -129,6 +129,13 @@ static void record_failure(struct pipeline *p, const struct block *block) {
              (unsigned long long)(p->input_records + block->error.record + 1), block->error.text);
 }
 
+static void pipeline_progress(const struct pipeline *p) {
+    const struct job *job = p->job;
+    const uint64_t keys = job->keys != NULL ? *job->keys : p->totals.records;
+    progress_show(p->totals.records, p->totals.bytes,
+                  job->capacity != 0 ? (double)keys / (double)job->capacity : NO_FILL);
+}
+
 /* False: stop. */
 static bool emit_block(struct pipeline *p, struct block *block) {
     if (block->input != p->input) {
@@ -143,7 +150,7 @@ static bool emit_block(struct pipeline *p, struct block *block) {
     p->input_records += block->records;
     p->totals.records += block->records;
     p->totals.bytes += block->length;
-    if (more) progress_show(p->totals.records, p->totals.bytes, p->job->capacity);
+    if (more) pipeline_progress(p);
     return more;
 }
 
@@ -250,9 +257,10 @@ struct totals pipeline_run(struct reader *reader, const struct job *job, unsigne
     pthread_mutex_destroy(&p.blocks.mutex);
     pthread_cond_destroy(&p.given_back);
     reader_close(reader);
-    if (p.error[0] != '\0') die("%s", p.error);
-    if (!p.stopped && reader->error[0] != '\0') die("%s", reader->error);
-    return p.totals;
+    const char *error = p.error[0] != '\0' ? p.error : p.stopped ? "" : reader->error;
+    if (error[0] == '\0') return p.totals;
+    if (job->output != NULL) output_flush(job->output); /* what came before it */
+    die("%s", error);
 }
 
 /* ---- work that commands share */

@@ -15,6 +15,7 @@
 #define TAMIS_CLI_PIPELINE_H
 
 #include "keys.h"
+#include "output.h"
 
 struct job {
     /* May run in several threads at once, on different blocks.  Sets block->records, and
@@ -24,8 +25,10 @@ struct job {
      * False: stop, there is no need for more. */
     bool (*emit)(void *context, struct block *block, uint64_t before);
     void *context;
-    uint64_t capacity; /* for the fill in the progress line; 0: not shown */
-    bool uneven;       /* some blocks take `work` far longer: let many wait to be emitted */
+    struct output *output; /* what `emit` prints to; NULL: nowhere */
+    uint64_t capacity;     /* for the fill in the progress line; 0: not shown */
+    const uint64_t *keys;  /* that are in by now, for that; NULL: the records so far */
+    bool uneven;           /* some blocks take `work` far longer: let many wait to be emitted */
 };
 
 struct totals {

@@ -94,18 +94,18 @@ static size_t share_text(char *text, size_t size, uint64_t bytes, double elapsed
     return used > 0 ? (size_t)used : 0;
 }
 
-void progress_show(uint64_t records, uint64_t bytes, uint64_t capacity) {
+void progress_show(uint64_t records, uint64_t bytes, double fill) {
     double elapsed;
     char text[256];
     if (!is_due(&elapsed)) return;
-    size_t used = (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s  %s", line.verb,
-                                   text_brief((double)records).at,
-                                   text_brief((double)records / elapsed).at, text_bytes(bytes).at);
-    used += share_text(text + used, sizeof text - used, bytes, elapsed);
-    if (capacity != 0) {
-        snprintf(text + used, sizeof text - used, "  fill %.0f %%",
-                 100 * (double)records / (double)capacity);
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s", line.verb,
+                         text_brief((double)records).at, text_brief((double)records / elapsed).at);
+    if (bytes != 0) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", text_bytes(bytes).at);
     }
+    used += share_text(text + used, sizeof text - used, bytes, elapsed);
+    if (fill >= 0) snprintf(text + used, sizeof text - used, "  fill %.0f %%", 100 * fill);
     print_line(text);
 }
 

@@ -28,8 +28,10 @@ unsigned run_options_threads(const struct run_options *run);
 void progress_start(const struct run_options *run, const char *verb, uint64_t total_bytes,
                     bool records_on_stdout);
 
-/* To be called now and then with what was done so far.  `capacity` 0: do not show the fill. */
-void progress_show(uint64_t records, uint64_t bytes, uint64_t capacity);
+/* To be called now and then with what was done so far; no bytes if the records come from no
+ * input. */
+#define NO_FILL (-1.0)
+void progress_show(uint64_t records, uint64_t bytes, double fill);
 
 /* The same for work that has no records. */
 void progress_show_bytes(uint64_t bytes);

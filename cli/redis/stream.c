@@ -153,7 +153,8 @@ static void stream_run(struct stream *s, struct redis_request *r, const char *ve
             s->filter.name);
     }
     output_open(&s->output, STDOUT_FILENO);
-    const struct job job = {work_nothing, stream_emit, s, 0, false};
+    const struct job job = {
+        .work = work_nothing, .emit = stream_emit, .context = s, .output = &s->output};
     progress_start(&r->common.run, verb, reader.total_bytes, s->keep_records);
     pipeline_run(&reader, &job, 1);
     flush(s);

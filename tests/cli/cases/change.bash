@@ -81,3 +81,6 @@ check 'and its target has the key' in='abcd\n' out='abcd\n' -- "$TAMIS" query b.
 build k.tamis -k block -n 100 --key-file <(echo 000102030405060708090a0b0c0d0e0f) few
 check 'add to a keyed filter' rc=2 err='is keyed' -- "$TAMIS" add k.tamis more
 check 'add with the secret' in='q\n' -- "$TAMIS" add -q --key-file <(echo 000102030405060708090a0b0c0d0e0f) k.tamis
+seq 1000 >thousand
+build p.tamis -k bloom -n 2000 thousand
+check 'progress: what was in it counts' err='^add  201 records .*  fill 50 %$' -- bash -c '(head -n 200 thousand; sleep 1.1; echo 5) | "$TAMIS" add -q --progress p.tamis'
