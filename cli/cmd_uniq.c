@@ -13,6 +13,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -214,9 +215,14 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
     const char *file = r->common.file;
     tamis_filter *filter = request_open(&r->common, file, OPEN_CHANGE);
     *facts = filter_facts_brief(filter);
-    if (!(facts->caps & TAMIS_CAN_ADD) || !facts->prehashed) {
+    if (!(facts->caps & TAMIS_CAN_ADD)) {
         die("'%s' is a %s filter, which takes no more keys: give the name of a new file", file,
             tamis_kind_name(facts->kind));
+    }
+    if (!facts->prehashed) {
+        die("'%s' is a filter of another system, in which uniq cannot keep what it sees: give the "
+            "name of a new file",
+            file);
     }
     if (r->rate > 0 && r->rate != facts->rate_target) {
         die("'%s' was made with -p %s, and -p %s contradicts that: leave it out", file,
@@ -229,12 +235,23 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
     return filter;
 }
 
+/* A filter that was not made by uniq may be over its capacity, or promise nothing: then its rate is
+ * what it is now.  New ones have then been let through at 1 less that rate, or at more before, so
+ * those that were tell how many were not, at most; and not more than were dropped. */
+static double wrongly_dropped(const struct uniq *u, double rate, bool promised) {
+    const double fresh = (double)u->fresh, dropped = (double)(u->records - u->fresh);
+    if (promised) return fresh * rate;
+    return rate < 1 ? fmin(fresh * rate / (1 - rate), dropped) : dropped;
+}
+
 static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
-    const double wrong = (double)u->fresh * facts->rate_target;
+    const bool promised = facts->rate_target > 0 && !facts->over_capacity;
+    const double rate = promised ? facts->rate_target : facts->rate_now;
+    const double wrong = wrongly_dropped(u, rate, promised);
     say("uniq: %s, %s new, %s seen before; expect %s%s wrongly dropped (rate %s); %s",
         text_things(u->records, "record").at, text_count(u->fresh).at,
         text_count(u->records - u->fresh).at, wrong > 0 ? "at most " : "", text_few(wrong).at,
-        text_rate(facts->rate_target).at, text_bytes(facts->table_bytes).at);
+        text_rate(rate).at, text_bytes(facts->table_bytes).at);
 }
 
 static void uniq_start(struct uniq *u, const struct uniq_request *r) {

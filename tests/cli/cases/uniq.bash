@@ -92,3 +92,12 @@ check 'save: to no name' rc=2 in='x\n' out='' err='is empty' -- "$TAMIS" uniq --
 check 'one record' in='x\n' out='x\n' err='^uniq: 1 record, 1 new' -- "$TAMIS" uniq
 check 'a rate that no filter has' rc=2 in='x\n' out='' err='-p 1e-30 is lower than can be reached' -- "$TAMIS" uniq -p 1e-30
 check 'many to be dropped' out='*' err='expect at most [0-9]{3} wrongly dropped' -- bash -c 'seq 1000 | "$TAMIS" uniq -p 0.9'
+
+# a filter that uniq has not made: what it promises may not hold
+seq 3000 | "$TAMIS" build -q -k bloom -n 1000 -o full.tamis 2>/dev/null
+check 'one that is over its capacity' rc=3 out='*' err='^uniq: 9,001 records, .*; expect at most [1-9],[0-9]+ wrongly dropped \(rate [1-9][0-9.]* %\)' -- \
+    bash -c 'seq 3000 12000 | "$TAMIS" uniq --save full.tamis'
+seq 100 | "$TAMIS" build -q --to parquet -n 100 -o p.parquet
+check 'one that promises nothing' in='5\nx\n' out='x\n' err='expect at most [0-9.e-]+ wrongly dropped \(rate 0?\.?[0-9.e-]+ ?%?\)' -- "$TAMIS" uniq --save p.parquet
+seq 100 | "$TAMIS" build -q --to guava -n 100 -o g.guava
+check "another system's" rc=2 err="'g.guava' is a filter of another system" -- "$TAMIS" uniq --save g.guava
