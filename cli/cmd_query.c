@@ -250,6 +250,19 @@ static void query_parse(struct args *args, struct request *r, struct words *also
     q->delimiter = r->keys.delimiter;
 }
 
+/* Dies if the file has no such part, nor such a column in any of its row groups: as there is no
+ * filter that could say no, every record would be selected. */
+static void check_part(const struct member *m) {
+    tamis_part part = {.struct_size = sizeof part};
+    for (size_t i = 0; i < tamis_container_count(m->container); i++) {
+        if (tamis_container_part(m->container, i, &part) != TAMIS_OK) continue;
+        const char *slash = strchr(part.name, '/');
+        const bool column = slash != NULL && strcmp(slash + 1, m->part) == 0;
+        if (column || strcmp(part.name, m->part) == 0) return;
+    }
+    die("'%s' has no filter '%s': see 'tamis info'", m->path, m->part);
+}
+
 static void query_open(struct query *q, const struct request *r, const struct words *also) {
     q->count = 1 + also->count;
     q->members = (struct member *)need(q->count * sizeof *q->members);
@@ -264,6 +277,7 @@ static void query_open(struct query *q, const struct request *r, const struct wo
             m->facts = filter_facts_brief(m->filter);
         } else {
             m->facts.format = tamis_container_format(m->container);
+            if (m->part != NULL) check_part(m);
         }
         m->form = key_form_merge(&m->facts, &r->keys, m->path);
     }

@@ -48,6 +48,9 @@ check 'has the keys' out='100\n' -- "$TAMIS" query -c --from leveldb part.leveld
 cp "$vectors/parquet/duckdb-multi.parquet" multi.parquet
 check 'several filters, one is wanted' rc=2 err='--part' -- "$TAMIS" convert --to tamis -o x multi.parquet
 check 'no such part' rc=2 err="no one filter '9/z'" -- "$TAMIS" convert --to tamis --part 9/z -o x multi.parquet
+check 'a part that there is not' rc=2 err="multi.parquet' has no filter '9/b': see 'tamis info'" in='a new one\n' -- "$TAMIS" query --part 9/b multi.parquet
+check 'a column that there is not' rc=2 err="has no filter 'zz'" in='a new one\n' -- "$TAMIS" query --part zz multi.parquet
+check 'a column that there is' in='a new one\n' out='*' -- "$TAMIS" query --part b multi.parquet
 check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b multi.parquet
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 check 'there now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b multi.parquet
