@@ -256,9 +256,7 @@ static void check_part(const struct member *m) {
     tamis_part part = {.struct_size = sizeof part};
     for (size_t i = 0; i < tamis_container_count(m->container); i++) {
         if (tamis_container_part(m->container, i, &part) != TAMIS_OK) continue;
-        const char *slash = strchr(part.name, '/');
-        const bool column = slash != NULL && strcmp(slash + 1, m->part) == 0;
-        if (column || strcmp(part.name, m->part) == 0) return;
+        if (part_is(&part, m->part)) return;
     }
     die("'%s' has no filter '%s': see 'tamis info'", m->path, m->part);
 }

@@ -265,13 +265,18 @@ void filter_save(const tamis_filter *filter, const char *path, bool force) {
     saved_or_die(path, status, error);
 }
 
+bool part_is(const tamis_part *part, const char *name) {
+    const char *slash = strchr(part->name, '/');
+    return strcmp(part->name, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0);
+}
+
 /* The index of the part that the source means: the one of that name, or the only one. */
 static size_t part_index(const tamis_container *container, const struct source *source) {
     tamis_part part = {.struct_size = sizeof part};
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < tamis_container_count(container); i++) {
         if (tamis_container_part(container, i, &part) != TAMIS_OK || part.bytes == 0) continue;
-        if (source->part == NULL || strcmp(source->part, part.name) == 0) found = i;
+        if (source->part == NULL || part_is(&part, source->part)) found = i;
     }
     if (found == SIZE_MAX) die("'%s' has no filter '%s'", source->path, source->part);
     return found;

@@ -55,6 +55,9 @@ uint64_t filter_save_back(const struct source *source, tamis_filter *filter);
  * that cannot be read. */
 tamis_container *container_open(const struct source *source);
 
+/* Does --part mean this one?  It may name a column of a Parquet file, too. */
+bool part_is(const tamis_part *part, const char *name);
+
 /* How many distinct keys it holds: "1,000", "about 1,000", or "at least 1,000" if it is so full
  * that nobody can tell. */
 struct text filter_distinct(const tamis_facts *facts);

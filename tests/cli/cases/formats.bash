@@ -54,6 +54,9 @@ check 'a column that there is' in='a new one\n' out='*' -- "$TAMIS" query --part
 check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b multi.parquet
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 check 'there now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b multi.parquet
+cp "$vectors/parquet/duckdb-small-varchar-p0.01.parquet" one.parquet; chmod u+w one.parquet
+check 'the only filter of a column' in='a new one\n' -- "$TAMIS" add --part k one.parquet
+check 'has it now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/k one.parquet
 check 'tables have checksums' rc=2 err='cannot be changed' in='x\n' -- "$TAMIS" add --part 0 "$vectors/leveldb/db-small.ldb"
 
 # named where the content does not tell, in every command
