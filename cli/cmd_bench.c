@@ -297,7 +297,7 @@ static void bench_parse(struct args *args, struct bench *b) {
                 b->json = true;
                 break;
             case OPT_SVG:
-                b->svg = args->value;
+                b->svg = plot_file(args->value);
                 break;
             case ARG_OPERAND:
                 die("'%s' is not expected here: bench reads no files", args->value);

@@ -7,7 +7,9 @@
 static const struct option_spec merge_options[] = {
     {OPT_OUTPUT, 'o', "output", "FILE", "write the filter to FILE; - is standard output"},
     {OPT_FORCE, 'f', "force", NULL, "replace FILE if it exists"},
-    {OPT_AND, '\0', "and", NULL, "the keys that are in all of them, instead of in any"},
+    {OPT_AND, '\0', "and", NULL,
+     "the keys that are in all of them, instead of in any\n"
+     "(bloom and block)"},
     {OPT_FROM, '\0', "from", "FORMAT", "the filters' format, where their content does not tell"},
     {OPT_PART, '\0', "part", "NAME", "which filter of files that hold several: see 'tamis info'"},
     {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of keyed filters: 32 hexadecimal digits"},

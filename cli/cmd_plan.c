@@ -78,7 +78,7 @@ static void plan_parse(struct args *args, struct plan *plan) {
                 plan->json = true;
                 break;
             case OPT_SVG:
-                plan->svg = args->value;
+                plan->svg = plot_file(args->value);
                 break;
             default:
                 die("'%s' is not expected here: plan reads no files", args->value);

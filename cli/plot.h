@@ -44,6 +44,9 @@ void plot_point(const struct plot *plot, struct series *series, double x, double
 
 void plot_text(struct plot *plot, FILE *to, unsigned columns, unsigned rows);
 
+/* For --svg: the file to draw into.  Dies if there is none. */
+const char *plot_file(const char *name);
+
 /* Several plots below each other in one file; dies if it cannot be written. */
 void plot_svg(struct plot *plots, size_t count, const char *path);
 

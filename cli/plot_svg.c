@@ -127,6 +127,12 @@ static void svg_write(struct plot *plots, size_t count, FILE *to) {
     fputs("</svg>\n", to);
 }
 
+const char *plot_file(const char *name) {
+    if (name[0] == '\0') die("--svg: the name of the file is empty");
+    if (strcmp(name, "-") == 0) die("--svg needs a file: standard output is for the numbers");
+    return name;
+}
+
 /* A file is replaced in one step, by a temporary that ends in .part; a device or a link
  * is written to. */
 void plot_svg(struct plot *plots, size_t count, const char *path) {

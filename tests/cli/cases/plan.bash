@@ -77,6 +77,8 @@ if command -v python3 >/dev/null; then
     truth 'svg is XML' python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("p.svg")'
 fi
 truth 'svg has the bound' grep -q '>bound<' p.svg
+check 'svg to standard output' rc=2 err='--svg needs a file' -- "$TAMIS" plan -n 1M --svg -
+check 'svg to no name' rc=2 err='--svg: the name of the file is empty' -- "$TAMIS" plan -n 1M --svg ''
 check 'svg that cannot be written' rc=2 out='*' err="cannot write 'no/p.svg'" -- "$TAMIS" plan -n 1M -p 1% --svg no/p.svg
 truth 'no drawing in a pipe' test "$("$TAMIS" plan -n 1M -p 1% | grep -c 'Size against rate')" -eq 0
 if terminal; then
