@@ -37,9 +37,9 @@ static bool must_wait(RedisModuleCtx *ctx, RedisModuleString *name, size_t items
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
     const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
     const size_t unready = key.state == KEY_OURS ? bf_unready(key.value, items, change) : 0;
-    const bool moved = key_moved(ctx, &key);
+    const bool late = key_is_late(ctx, &key, change);
     key_close(&key);
-    return moved || (unready > WORKER_TABLES && worker_wait(ctx, again));
+    return late || (unready > WORKER_TABLES && worker_wait(ctx, again, change));
 }
 
 /* ---- making a filter */

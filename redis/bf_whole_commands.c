@@ -14,18 +14,18 @@
 
 /* Must a command that needs all of these filters wait, since one is a union that is still to be
  * made? It is run `again` then. */
-static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count,
+static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count, bool change,
                       RedisModuleCmdFunc again) {
     size_t unready = 0;
-    bool moved = false;
+    bool late = false;
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
-    for (int i = 0; i < count && !moved; i++) {
+    for (int i = 0; i < count && !late; i++) {
         const struct key key = key_open(ctx, names[i], REDISMODULE_READ, bf_type);
         if (key.state == KEY_OURS) unready += bf_unready(key.value, SIZE_MAX, false);
-        moved = key_moved(ctx, &key);
+        late = key_is_late(ctx, &key, change);
         key_close(&key);
     }
-    return moved || (unready > WORKER_TABLES && worker_wait(ctx, again));
+    return late || (unready > WORKER_TABLES && worker_wait(ctx, again, change));
 }
 
 /* ---- BF.INFO, BF.CARD, BF.DEBUG */
@@ -211,7 +211,7 @@ static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long ite
 /* BF.SCANDUMP key iterator */
 static int bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv + 1, 1, bf_scandump)) return REDISMODULE_OK;
+    if (must_wait(ctx, argv + 1, 1, false, bf_scandump)) return REDISMODULE_OK;
     struct key key;
     long long iterator;
     const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
@@ -327,7 +327,7 @@ static void put_union(const struct key *dest, struct bf *result) {
 /* BF.MERGE destination source... */
 static int bf_merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv + 1, argc - 1, bf_merge_command)) return REDISMODULE_OK;
+    if (must_wait(ctx, argv + 1, argc - 1, true, bf_merge_command)) return REDISMODULE_OK;
     struct bf *result;
     const char *wrong = merge_all(ctx, argv, argc, &result);
     if (wrong != NULL) return reply_error(ctx, wrong);

@@ -31,9 +31,9 @@ static bool must_wait(RedisModuleCtx *ctx, RedisModuleString *name, size_t items
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
     const struct key key = key_open(ctx, name, REDISMODULE_READ, cf_type);
     const size_t unready = key.state == KEY_OURS ? cf_unready(key.value, items, true) : 0;
-    const bool moved = key_moved(ctx, &key);
+    const bool late = key_is_late(ctx, &key, true);
     key_close(&key);
-    return moved || (unready > WORKER_TABLES && worker_wait(ctx, again));
+    return late || (unready > WORKER_TABLES && worker_wait(ctx, again, true));
 }
 
 /* ---- making a filter */

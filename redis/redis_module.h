@@ -56,6 +56,7 @@ typedef struct RedisModuleKeyOptCtx RedisModuleKeyOptCtx;
 typedef struct RedisModuleServerInfoData RedisModuleServerInfoData;
 typedef struct RedisModuleString RedisModuleString;
 typedef struct RedisModuleType RedisModuleType;
+typedef uint64_t RedisModuleTimerID;
 
 typedef int (*RedisModuleCmdFunc)(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
 typedef void (*RedisModuleInfoFunc)(RedisModuleInfoCtx *ctx, int for_crash_report);
@@ -258,6 +259,11 @@ enum redis_need { OPTIONAL, REQUIRED };
        void (*)(RedisModuleCtx *, void *), long long))                                             \
     X(REQUIRED, int, UnblockClient, (RedisModuleBlockedClient *, void *))                          \
     X(REQUIRED, int, IsBlockedReplyRequest, (RedisModuleCtx *))                                    \
+    X(REQUIRED, int, EventLoopAddOneShot, (void (*)(void *), void *))                              \
+    X(REQUIRED, RedisModuleTimerID, CreateTimer,                                                   \
+      (RedisModuleCtx *, long long, void (*)(RedisModuleCtx *, void *), void *))                   \
+    X(REQUIRED, RedisModuleCtx *, GetDetachedThreadSafeContext, (RedisModuleCtx *))                \
+    X(REQUIRED, int, AvoidReplicaTraffic, (void))                                                  \
     X(REQUIRED, void *, DefragAlloc, (RedisModuleDefragCtx *, void *))                             \
     X(OPTIONAL, int, GetServerVersion, (void))                                                     \
     X(OPTIONAL, int, RegisterStringConfig,                                                         \

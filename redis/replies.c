@@ -50,11 +50,21 @@ const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleTy
     return NULL;
 }
 
-bool key_moved(RedisModuleCtx *ctx, const struct key *key) {
-    if (key->state != KEY_EMPTY || !worker_has_waited(ctx)) return false;
-    if ((RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER) == 0) return false;
-    reply_error(ctx, "TRYAGAIN the key has gone while the command waited");
-    return true;
+static bool in_cluster(RedisModuleCtx *ctx) {
+    return (RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_CLUSTER) != 0;
+}
+
+bool key_is_late(RedisModuleCtx *ctx, const struct key *key, bool change) {
+    if (!worker_has_waited(ctx)) return false;
+    if (key->state == KEY_EMPTY && in_cluster(ctx)) {
+        reply_error(ctx, "TRYAGAIN the key has gone while the command waited");
+        return true;
+    }
+    if (change && RedisModule_AvoidReplicaTraffic() != 0) {
+        reply_error(ctx, "TRYAGAIN clients were paused while the command waited");
+        return true;
+    }
+    return false;
 }
 
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {

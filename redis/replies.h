@@ -31,11 +31,12 @@ const char *key_error(enum key_state state);
 const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleType *type,
                      struct key *key);
 
-/* May the key have gone to another node of a cluster while the command waited (worker.h)?  The
- * server asks who has a key before it runs a command, but not again after a wait.  Replies then
- * that the client should try again, as the server does when the keys of a command are on the way.
- */
-bool key_moved(RedisModuleCtx *ctx, const struct key *key);
+/* Must a command not be carried out any more, after it has waited (worker.h)?  The server asks who
+ * has a key, and whether clients are paused, before it runs a command, but not again after a wait:
+ * the key may have gone to another node of a cluster, and a pause may have begun in the moment
+ * between the end of the wait and the command, in which nothing must `change`.  Replies then that
+ * the client should try again, as the server does when the keys of a command are on the way. */
+bool key_is_late(RedisModuleCtx *ctx, const struct key *key, bool change);
 
 /* Something was done to the key: tells watchers and subscribers. */
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);

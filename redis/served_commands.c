@@ -102,12 +102,12 @@ static bool must_wait(RedisModuleCtx *ctx, struct served *s, const struct chunk 
     if (s->coming == NULL || c->offset == 0 || c->offset != s->received || c->total != s->total) {
         return false;
     }
-    if (served_is_checking(s)) return worker_wait(ctx, tamis_load);
+    if (served_is_checking(s)) return worker_wait(ctx, tamis_load, true);
     if (c->offset + c->data.length < c->total || c->total < CHECKED_BEHIND) return false;
     if (served_is_checked(s, c->data.bytes, c->data.length, secret)) return false;
     if (!worker_can_wait(ctx)) return false;
     served_check(s, c->data.bytes, c->data.length, secret);
-    return worker_wait(ctx, tamis_load);
+    return worker_wait(ctx, tamis_load, true);
 }
 
 static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
@@ -150,7 +150,7 @@ static int tamis_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key key =
         key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, served_type);
-    if (key_moved(ctx, &key)) {
+    if (key_is_late(ctx, &key, true)) {
         /* It has been replied to. */
     } else if (key.state == KEY_WRONG_TYPE) {
         reply_error(ctx, REDISMODULE_ERRORMSG_WRONGTYPE);

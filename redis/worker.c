@@ -3,8 +3,20 @@
  *     first -> job -> job -> job <- last        the worker takes the first, gives are appended
  *
  * One mutex guards the row of jobs.  Jobs know nothing of each other, and what they work on is
- * guarded by who gives them (shared.c).  A job that wakes a client is a job like any other: since
- * they are done in order, all that the client waits for is done before.
+ * guarded by who gives them (shared.c).
+ *
+ * Clients that wait.  A job that wakes a client is a job like any other: since they are done in
+ * order, all that the client waits for is done before.
+ *
+ *     worker_wait -> wake -> arrive -> let_go -> the command, again -> is_through
+ *                      ^-------------- not yet
+ *
+ * The worker hands the client back to the server's thread, which lets it go unless
+ *   - it would change something while clients are paused (CLIENT PAUSE, FAILOVER, SHUTDOWN): what
+ *     is replicated then ends the server.  It is looked at again after a while;
+ *   - tables were given away for copying or uniting since, which may be those that the command
+ * needs: then it waits for these too, a few times, but not for ever;
+ *   - another client was let go and its command has not run yet, which may do just that.
  *
  * Forks.  The server saves in a child, a copy of the process that has the thread which forked and
  * no other.  So that no lock is held there by a thread that the child has not, a fork takes it
@@ -26,6 +38,9 @@
 
 #include "memory.h"
 
+#define PAUSE_MS 10  /* until a client is looked at again that waits for the end of a pause */
+#define TIMES_MOST 4 /* that a client waits for more than was there when it came */
+
 struct job {
     struct job *next;
     worker_job *run;
@@ -38,6 +53,7 @@ static struct job *first, *last; /* guarded, as are: */
 static bool started;
 static atomic_size_t jobs;       /* that are not done */
 static size_t waits;             /* commands that have waited */
+static size_t given_jobs;        /* all that were ever given, but for those that wake */
 static pthread_t server, worker; /* server: the thread that serves commands */
 static atomic_bool alone;        /* in a child: there is no worker */
 
@@ -112,7 +128,7 @@ static bool append(struct job *job) {
     return good;
 }
 
-void worker_give(worker_job *run, void *argument) {
+static void give(worker_job *run, void *argument) {
     struct job *job = atomic_load(&alone) ? NULL : memory_alloc(sizeof *job);
     if (job != NULL) {
         *job = (struct job){.run = run, .argument = argument};
@@ -120,6 +136,11 @@ void worker_give(worker_job *run, void *argument) {
         memory_free(job);
     }
     run(argument);
+}
+
+void worker_give(worker_job *run, void *argument) {
+    given_jobs++;
+    give(run, argument);
 }
 
 void worker_free(worker_job *free, void *block) {
@@ -137,7 +158,51 @@ bool worker_serves(void) { return pthread_equal(pthread_self(), server) != 0; }
 
 /* ---- clients that wait */
 
-static void wake(void *client) { RedisModule_UnblockClient(client, NULL); }
+struct waiter {
+    RedisModuleBlockedClient *client;
+    bool change;       /* the command may change something */
+    unsigned times;    /* that it has waited for more */
+    size_t given_jobs; /* when it was given last */
+};
+
+static RedisModuleCtx *own; /* to make timers with */
+static bool on_its_way;     /* a client was let go, and its command has not run yet */
+
+static void wake(void *object);
+static void wait_on(struct waiter *w) {
+    w->given_jobs = given_jobs;
+    give(wake, w);
+}
+
+/* In the server's thread. */
+static void let_go(RedisModuleCtx *ctx, void *object) {
+    (void)ctx;
+    struct waiter *w = object;
+    const bool more = w->given_jobs != given_jobs && w->times < TIMES_MOST;
+    if (w->change && RedisModule_AvoidReplicaTraffic() != 0) {
+        RedisModule_CreateTimer(own, PAUSE_MS, let_go, w);
+    } else if (on_its_way || more) {
+        w->times += more;
+        wait_on(w);
+    } else {
+        on_its_way = true;
+        RedisModule_UnblockClient(w->client, w);
+    }
+}
+
+/* There too.  Timers come after all commands that have been read, right before those who were let
+ * go: so no pause begins in between, but for a server that reads in other threads or by TLS. */
+static void arrive(void *object) { RedisModule_CreateTimer(own, 0, let_go, object); }
+
+/* In the worker. */
+static void wake(void *object) { RedisModule_EventLoopAddOneShot(arrive, object); }
+
+/* The server calls it in any case: also if the client has gone. */
+static void is_through(RedisModuleCtx *ctx, void *object) {
+    (void)ctx;
+    on_its_way = false;
+    memory_free(object);
+}
 
 bool worker_has_waited(RedisModuleCtx *ctx) {
     return waits != 0 && RedisModule_IsBlockedReplyRequest(ctx) != 0;
@@ -150,12 +215,19 @@ bool worker_can_wait(RedisModuleCtx *ctx) {
     return !worker_has_waited(ctx) && (RedisModule_GetContextFlags(ctx) & bound) == 0;
 }
 
-bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again) {
+bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, bool change) {
     if (!worker_can_wait(ctx)) return false;
-    RedisModuleBlockedClient *client = RedisModule_BlockClient(ctx, again, NULL, NULL, 0);
-    if (client == NULL) return false;
+    if (own == NULL) own = RedisModule_GetDetachedThreadSafeContext(ctx);
+    struct waiter *w = memory_zeroed(sizeof *w);
+    if (w == NULL) return false;
+    w->client = RedisModule_BlockClient(ctx, again, NULL, is_through, 0);
+    if (w->client == NULL) {
+        memory_free(w);
+        return false;
+    }
+    w->change = change;
     waits++;
-    worker_give(wake, client);
+    wait_on(w);
     return true;
 }
 

@@ -36,8 +36,9 @@ bool worker_serves(void);
  * primary or an AOF, or has waited already. */
 bool worker_can_wait(RedisModuleCtx *ctx);
 /* Has the client wait until all jobs that there are have been done; then the command is run
- * `again`, from its beginning.  False if it cannot wait. */
-bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again);
+ * `again`, from its beginning.  One that may `change` something is not run while clients are
+ * paused.  False if it cannot wait. */
+bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, bool change);
 /* Is the command run again, after a wait? */
 bool worker_has_waited(RedisModuleCtx *ctx);
 /* How many commands have waited so far. */

@@ -306,6 +306,65 @@ def test_those_who_go():
         until(lambda: server.used_memory() < 16 << 20, what="the end of the memory")
 
 
+def test_pause():
+    """Nothing is changed while clients are paused, which the server holds its modules to: a change
+    that has waited waits for the end of the pause, in an AOF and on a replica as well."""
+    with Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as primary, \
+            Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        _origin(c, 10 * CAPACITY)
+        primary.settle()
+        for n, kind in enumerate(("WRITE", "ALL")):
+            adding, asking = primary.client(), primary.client()
+            adding.send(encode(["COPY", "a", "to%d" % n])
+                        + encode(["BF.MADD", "to%d" % n] + _items("x", 300)))
+            asking.send(encode(["BF.MERGE", "u%d" % n, "a", "b"])
+                        + encode(["BF.MEXISTS", "u%d" % n] + _items("b", 300)))
+            assert adding.read() == 1 and asking.read() == "OK"
+            c.do("CLIENT", "PAUSE", "600", kind)
+            begun = time.monotonic()
+            assert asking.read() == [1] * 300
+            assert time.monotonic() - begun < 0.5  # to ask changes nothing
+            assert adding.read() == [1] * 300
+            assert time.monotonic() - begun > 0.5
+        assert int(primary.info("bf_commands_waited")) >= 4
+        # A replica takes over in the midst: the client is told.
+        adding.send(encode(["COPY", "a", "to2"]) + encode(["BF.MADD", "to2"] + _items("x", 300)))
+        assert adding.read() == 1
+        c.do("FAILOVER", "TO", "127.0.0.1", str(replica.port))
+        until(lambda: primary.info("role") == "slave" and replica.info("role") == "master"
+              and primary.info("master_link_status") == "up", what="the failover")
+        reply = adding.read()
+        assert str(reply).startswith("UNBLOCKED") or reply == [1] * 300, reply
+        caught_up(replica)
+        keys = ["a", "b", "to0", "to1", "to2", "u0", "u1"]
+        before = _digests(primary.client(), keys)
+        assert _digests(replica.client(), keys) == before
+        primary.restart()
+        assert _digests(primary.client(), keys) == before
+
+
+def test_waiting_for_more():
+    """What others note to be united while a command waits is not left to that command either."""
+    with Server() as server:
+        c, merging = server.client(), server.client()
+        c.do("BF.RESERVE", "a", "0.01", str(10 * CAPACITY))
+        c.do("BF.MADD", "a", *_items("a", 5000))
+        for key in ("b1", "b2", "b3"):
+            c.do("COPY", "a", key)
+            c.do("BF.MADD", key, *_items(key, 5000))
+        server.settle()
+        done = int(server.info("bf_table_bytes_in_commands"))
+        merging.send(b"".join(encode(["BF.MERGE", "a", key]) for key in ("b1", "b2", "b3")))
+        assert merging.read() == "OK"
+        c.do("BF.MADD", "a", *_items("new", 300))
+        assert [merging.read() for _ in range(2)] == ["OK"] * 2
+        done = int(server.info("bf_table_bytes_in_commands")) - done
+        # Each union has made its sample, one segment of eleven, and copied that before.
+        assert done < 3 * 2 * 2.8e6, done
+
+
 def test_key_that_moves():
     """A key goes to another node of a cluster while a command waits for it: the client is told to
     try again, and nothing is left behind."""
