@@ -31,15 +31,16 @@
 static uint64_t now(void) { return (uint64_t)RedisModule_Milliseconds(); }
 
 /* Must a command for so many items wait, after a COPY or BF.MERGE?  It is run `again` then, or
- * told to try again. */
-static bool must_wait(RedisModuleCtx *ctx, RedisModuleString *name, size_t items, bool change,
+ * told to try again; the key is closed.  (A key is opened once for a command: each time counts, and
+ * tells subscribers, if there is none.) */
+static bool must_wait(RedisModuleCtx *ctx, const struct key *key, size_t items, bool change,
                       RedisModuleCmdFunc again) {
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
-    const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
-    const size_t unready = key.state == KEY_OURS ? bf_unready(key.value, items, change) : 0;
-    const bool late = key_is_late(ctx, &key, change);
-    key_close(&key);
-    return late || (unready > WORKER_TABLES && worker_wait(ctx, again, change));
+    const size_t unready = key->state == KEY_OURS ? bf_unready(key->value, items, change) : 0;
+    const bool waits = key_is_late(ctx, key, change) ||
+                       (unready > WORKER_TABLES && worker_wait(ctx, again, change));
+    if (waits) key_close(key);
+    return waits;
 }
 
 /* ---- making a filter */
@@ -254,10 +255,13 @@ static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisM
     }
 }
 
+static int bf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
 /* The common part of BF.ADD and BF.MADD, which have no options, and BF.INSERT. */
 static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                  size_t count, const struct bf_options *o, bool many) {
+                  size_t count, const struct bf_options *o, RedisModuleCmdFunc command) {
     const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
+    if (must_wait(ctx, &key, count, true, command)) return REDISMODULE_OK;
     struct bf *f = key.value;
     const bool make = key.state == KEY_EMPTY && (o == NULL || !o->nocreate);
     if (make) {
@@ -269,6 +273,7 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     } else if (!turn_to_now(ctx, name, f)) {
         reply_error(ctx, "ERR Insufficient memory");
     } else {
+        const bool many = command != bf_add_command;
         const size_t changed = add_items(ctx, f, items, count, many);
         replicate_items(ctx, name, items, changed, changed == count);
         if (changed != 0 || make) key_changed(ctx, name, "bf.add");
@@ -280,15 +285,13 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
 /* BF.ADD key item */
 static int bf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], 1, true, bf_add_command)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + 2, 1, NULL, false);
+    return insert(ctx, argv[1], argv + 2, 1, NULL, bf_add_command);
 }
 
 /* BF.MADD key item... */
 static int bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], (size_t)argc - 2, true, bf_madd)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, NULL, true);
+    return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, NULL, bf_madd);
 }
 
 #define ARITY "" /* in place of a text: the number of arguments is wrong */
@@ -340,9 +343,7 @@ static int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const char *wrong = insert_options(argv, argc, &o);
     if (wrong != NULL)
         return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
-    const size_t count = (size_t)(argc - o.items);
-    if (must_wait(ctx, argv[1], count, true, bf_insert)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + o.items, count, &o, true);
+    return insert(ctx, argv[1], argv + o.items, (size_t)(argc - o.items), &o, bf_insert);
 }
 
 /* ---- asking */
@@ -363,10 +364,14 @@ static void ask_items(RedisModuleCtx *ctx, const struct bf *f, RedisModuleString
     }
 }
 
+static int bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc);
+
 /* A key of another type holds no items, as in RedisBloom. */
-static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count, bool many) {
+static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count,
+                  RedisModuleCmdFunc command) {
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, bf_type);
-    if (many) RedisModule_ReplyWithArray(ctx, (long)count);
+    if (must_wait(ctx, &key, count, false, command)) return REDISMODULE_OK;
+    if (command != bf_exists) RedisModule_ReplyWithArray(ctx, (long)count);
     ask_items(ctx, key.value, argv + 2, count);
     key_close(&key);
     return REDISMODULE_OK;
@@ -375,15 +380,13 @@ static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, size_t count, b
 /* BF.EXISTS key item */
 static int bf_exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], 1, false, bf_exists)) return REDISMODULE_OK;
-    return exists(ctx, argv, 1, false);
+    return exists(ctx, argv, 1, bf_exists);
 }
 
 /* BF.MEXISTS key item... */
 static int bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], (size_t)argc - 2, false, bf_mexists)) return REDISMODULE_OK;
-    return exists(ctx, argv, (size_t)argc - 2, true);
+    return exists(ctx, argv, (size_t)argc - 2, bf_mexists);
 }
 
 /* TAMIS.TURN key epoch: what a primary tells its replicas. */

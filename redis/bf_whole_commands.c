@@ -13,14 +13,17 @@
 #define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
 
 /* Must a command that needs all of these filters wait, since one is a union that is still to be
- * made? It is run `again` then. */
+ * made? It is run `again` then.
+ *
+ * They are opened as if to be written, which does not count as a look-up: that comes later. */
 static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count, bool change,
                       RedisModuleCmdFunc again) {
     size_t unready = 0;
     bool late = false;
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
     for (int i = 0; i < count && !late; i++) {
-        const struct key key = key_open(ctx, names[i], REDISMODULE_READ, bf_type);
+        const struct key key =
+            key_open(ctx, names[i], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
         if (key.state == KEY_OURS) unready += bf_unready(key.value, SIZE_MAX, false);
         late = key_is_late(ctx, &key, change);
         key_close(&key);
@@ -298,7 +301,7 @@ static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, st
 /* The union in memory of its own, so that a failure changes nothing. */
 static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                              struct bf **result) {
-    struct key dest = key_open(ctx, argv[1], REDISMODULE_READ, bf_type);
+    const struct key dest = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     const bool there = dest.state == KEY_OURS;
     key_close(&dest);
     if (dest.state == KEY_WRONG_TYPE) return REDISMODULE_ERRORMSG_WRONGTYPE;

@@ -25,15 +25,15 @@ static int complain(RedisModuleCtx *ctx, const char *wrong) {
 }
 
 /* Must a command that changes so many items wait, after a COPY?  It is run `again` then, or
- * told to try again. */
-static bool must_wait(RedisModuleCtx *ctx, RedisModuleString *name, size_t items,
+ * told to try again; the key is closed. */
+static bool must_wait(RedisModuleCtx *ctx, const struct key *key, size_t items,
                       RedisModuleCmdFunc again) {
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
-    const struct key key = key_open(ctx, name, REDISMODULE_READ, cf_type);
-    const size_t unready = key.state == KEY_OURS ? cf_unready(key.value, items, true) : 0;
-    const bool late = key_is_late(ctx, &key, true);
-    key_close(&key);
-    return late || (unready > WORKER_TABLES && worker_wait(ctx, again, true));
+    const size_t unready = key->state == KEY_OURS ? cf_unready(key->value, items, true) : 0;
+    const bool waits =
+        key_is_late(ctx, key, true) || (unready > WORKER_TABLES && worker_wait(ctx, again, true));
+    if (waits) key_close(key);
+    return waits;
 }
 
 /* ---- making a filter */
@@ -229,9 +229,10 @@ static bool may_end_within(const struct cf *f, size_t count, uint64_t expansions
 
 /* A filter that takes nothing more refuses the whole command, as RedisBloom does. */
 static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
-                  size_t count, const struct insertion *how) {
+                  size_t count, const struct insertion *how, RedisModuleCmdFunc command) {
     uint64_t expansions = (uint64_t)settings()->cf_max_expansions;
     const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    if (must_wait(ctx, &key, count, command)) return REDISMODULE_OK;
     struct cf *f = key.value;
     const bool make = key.state == KEY_EMPTY && !how->nocreate;
     if (make) {
@@ -264,16 +265,14 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
 static int cf_add_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct insertion how = {.nx = false};
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], 1, cf_add_command)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + 2, 1, &how);
+    return insert(ctx, argv[1], argv + 2, 1, &how, cf_add_command);
 }
 
 /* CF.ADDNX key item */
 static int cf_addnx(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct insertion how = {.nx = true};
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], 1, cf_addnx)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + 2, 1, &how);
+    return insert(ctx, argv[1], argv + 2, 1, &how, cf_addnx);
 }
 
 /* What a primary took is taken: its buckets may be smaller than those here. */
@@ -310,14 +309,13 @@ static const char *insert_options(RedisModuleCtx *ctx, RedisModuleString **argv,
 }
 
 static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool nx,
-                       RedisModuleCmdFunc again) {
+                       RedisModuleCmdFunc command) {
     struct insertion how = {.nx = nx, .many = true};
     if (argc < 4) return RedisModule_WrongArity(ctx);
     const char *wrong = insert_options(ctx, argv, argc, &how);
     if (wrong != NULL) return complain(ctx, wrong);
     const size_t count = (size_t)(argc - how.items);
-    if (must_wait(ctx, argv[1], count, again)) return REDISMODULE_OK;
-    return insert(ctx, argv[1], argv + how.items, count, &how);
+    return insert(ctx, argv[1], argv + how.items, count, &how, command);
 }
 
 /* CF.INSERT key [CAPACITY n] [NOCREATE] ITEMS item... */
@@ -379,8 +377,8 @@ static int cf_count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
 /* CF.DEL key item */
 static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], 1, cf_del)) return REDISMODULE_OK;
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    if (must_wait(ctx, &key, 1, cf_del)) return REDISMODULE_OK;
     const struct item item = arg_item(argv[2]);
     if (key.state != KEY_OURS) {
         reply_error(ctx, "Not found");
@@ -401,8 +399,8 @@ static int cf_del(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 /* CF.COMPACT key */
 static int cf_compact_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 2) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv[1], SIZE_MAX, cf_compact_command)) return REDISMODULE_OK;
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
+    if (must_wait(ctx, &key, SIZE_MAX, cf_compact_command)) return REDISMODULE_OK;
     if (key.state != KEY_OURS) {
         reply_error(ctx, "Cuckoo filter was not found");
     } else if (cf_is_loading(key.value)) {

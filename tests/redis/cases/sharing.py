@@ -365,6 +365,38 @@ def test_waiting_for_more():
         assert done < 3 * 2 * 2.8e6, done
 
 
+def test_looked_up_once():
+    """Subscribers and INFO hear of a look-up as often as they do where nobody has to wait."""
+    with Server(options=["--notify-keyspace-events", "KEAm"]) as server:
+        c, subscriber = server.client(), server.client()
+        _origin(c, 10 * CAPACITY)
+        c.do("CF.RESERVE", "c", str(CAPACITY))
+        subscriber.do("PSUBSCRIBE", "__keyevent@0__:*")
+
+        def told(*first):
+            """What is told of some commands, behind others."""
+            looked = [int(server.info("keyspace_" + what)) for what in ("hits", "misses")]
+            c.many([*first, ["BF.EXISTS", "none", "x"], ["BF.ADD", "new", "x"],
+                    ["BF.MERGE", "union", "new"], ["BF.SCANDUMP", "union", "0"],
+                    ["BF.MERGE", "union", "none"], ["CF.DEL", "none", "x"],
+                    ["CF.ADD", "new-c", "x"], ["BF.EXISTS", "a", "a-1"],
+                    ["DEL", "new", "union", "new-c"]])
+            busy = int(server.info("bf_jobs_behind"))
+            c.do("PUBLISH", "__keyevent@0__:end", "")
+            events = [subscriber.read()[2:] for _ in range(len(first))]
+            while not events or not events[-1][0].endswith(b":end"):
+                events.append(subscriber.read()[2:])
+            now = [int(server.info("keyspace_" + what)) for what in ("hits", "misses")]
+            return busy, events[len(first):], [n - b for n, b in zip(now, looked)]
+
+        server.settle()
+        _, events, looked = told()
+        busy, events_behind, looked_behind = told(["COPY", "a", "to1"], ["COPY", "b", "to2"])
+        assert busy > 0 and events_behind == events, (busy, events_behind, events)
+        looked_behind[0] -= 2  # by COPY
+        assert looked_behind == looked, (looked_behind, looked)
+
+
 def test_key_that_moves():
     """A key goes to another node of a cluster while a command waits for it: the client is told to
     try again, and nothing is left behind."""
