@@ -282,11 +282,14 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- BF.MERGE */
 
-/* Merges one source; a destination that is not there becomes a copy of it. */
-static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct bf **into) {
+/* Merges one source; a destination that is not there becomes a copy of it.  `*bytes`: what all
+ * sources so far will take, which the server does not see yet since their tables are shared. */
+static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct bf **into,
+                                uint64_t *bytes) {
     const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
     const char *wrong = key.state == KEY_OURS ? bf_unmergeable(key.value) : key_error(key.state);
-    if (wrong == NULL && !memory_admits(ctx, bf_numbers(key.value).bytes)) {
+    if (wrong == NULL) *bytes += bf_numbers(key.value).bytes;
+    if (wrong == NULL && !memory_admits(ctx, *bytes)) {
         wrong = "ERR Insufficient memory";
     } else if (wrong == NULL && *into != NULL) {
         wrong = bf_merge(*into, key.value);
@@ -307,9 +310,11 @@ static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int 
     if (dest.state == KEY_WRONG_TYPE) return REDISMODULE_ERRORMSG_WRONGTYPE;
     *result = NULL;
     const char *wrong = NULL;
+    uint64_t bytes = 0;
     for (int i = there ? 1 : 2; i < argc && wrong == NULL; i++) {
         if (i > 1 && there && arg_equal(argv[i], argv[1])) continue; /* it has itself already */
-        wrong = merge_source(ctx, argv[i], result);
+        wrong = merge_source(ctx, argv[i], result, &bytes);
+        if (i == 1) bytes = 0; /* the destination is there, and is replaced */
     }
     if (wrong == NULL) return NULL;
     bf_free(*result);

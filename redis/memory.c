@@ -64,6 +64,8 @@ bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes) {
     return used < limit && bytes <= limit - used;
 }
 
+bool memory_is_short(void) { return RedisModule_GetUsedMemoryRatio() >= 1.0F; }
+
 uint64_t memory_legacy_most(RedisModuleCtx *ctx) {
     return (uint64_t)1 << (redis_is_following(ctx) ? 36 : 30);
 }

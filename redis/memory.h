@@ -29,6 +29,9 @@ tamis_allocator memory_allocator(void);
  * another takes what that has taken. */
 bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes);
 
+/* Is the server at that limit now?  For the thread that serves commands. */
+bool memory_is_short(void);
+
 /* The most bytes of a filter of RedisBloom that comes in chunks: from a client, or from an AOF. */
 uint64_t memory_legacy_most(RedisModuleCtx *ctx);
 

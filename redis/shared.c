@@ -132,14 +132,16 @@ static void drop_parts(struct shared_part *part) {
     }
 }
 
-/* A spare is of no use to an only owner. */
+/* A spare is of no use to an only owner.  And where the server evicts keys because it is at its
+ * limit of memory, one of many owners must give something back as well, or all of them go. */
 void shared_drop(struct shared *s) {
     if (s == NULL) return;
     struct shared *spare = NULL;
+    const bool give_back = !shared_is_own(s) && worker_serves() && memory_is_short();
     pthread_mutex_lock(&lock);
     const unsigned left = atomic_fetch_sub_explicit(&s->owners, 1, memory_order_acq_rel) - 1;
     const bool whole = body_of(s) != NULL;
-    if (whole && left <= 1) {
+    if (whole && (left <= 1 || give_back)) {
         spare = s->ahead.spare;
         s->ahead.spare = NULL;
     }

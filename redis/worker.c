@@ -144,7 +144,7 @@ void worker_give(worker_job *run, void *argument) {
 }
 
 void worker_free(worker_job *free, void *block) {
-    const bool at_once = !worker_serves() || RedisModule_GetUsedMemoryRatio() >= 1.0F;
+    const bool at_once = !worker_serves() || memory_is_short();
     if (at_once) {
         free(block);
     } else {

@@ -572,3 +572,40 @@ def test_eviction_stops():
             c.do("SET", "s%d" % n, "x" * 100000)
         left = sum(c.do("EXISTS", "k%d" % n) for n in range(10))
         assert 7 <= left <= 9, left
+
+
+def test_eviction_of_copies():
+    """Copies that go to make room make some, though others have their tables too."""
+    _able()
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "k", "0.01", "8000000")
+        c.do("BF.MADD", "k", *_items("k", 1000))
+        for n in range(6):
+            c.do("COPY", "k", "k%d" % n)
+            c.do("EXPIRE", "k%d" % n, str(1000 + n))
+        server.settle()
+        c.do("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+        c.do("CONFIG", "SET", "maxmemory", str(server.used_memory() + (1 << 20)))
+        for n in range(50):
+            c.do("SET", "s%d" % n, "x" * 100000)
+        left = sum(c.do("EXISTS", "k%d" % n) for n in range(6))
+        # Each gives back as much as is needed, of the copies that were made ahead.
+        assert left >= 4 and c.do("BF.MEXISTS", "k5", *_items("k", 1000)) == [1] * 1000, left
+
+
+def test_union_that_does_not_fit():
+    """All that is merged must fit in the server's memory, though nothing of it is taken at once."""
+    _able()
+    with Server() as server:
+        c = server.client()
+        for key in "abc":
+            c.do("BF.RESERVE", key, "0.01", "4000000")
+            c.do("BF.MADD", key, *_items(key, 1000))
+        size = c.do("MEMORY", "USAGE", "a")
+        c.do("CONFIG", "SET", "maxmemory", str(server.used_memory() + size * 5 // 2))
+        assert c.call("BF.MERGE", "u", "a", "b", "c") == "ERR Insufficient memory"
+        assert c.call("BF.MERGE", "a", "b", "c") == "OK"  # which is there already
+        server.settle()
+        assert server.info("maxmemory") > server.info("used_memory")
+        assert c.do("EXISTS", "u") == 0 and c.do("BF.ADD", "a", "x") == 1
