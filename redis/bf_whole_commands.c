@@ -267,6 +267,7 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return reply_error(ctx, "ERR Second argument must be numeric");
     }
     const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);
+    if (bf_is_header(bytes, length)) hide_argument(ctx, 3);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     const char *wrong;
     if (key.state == KEY_EMPTY && iterator == 1) {

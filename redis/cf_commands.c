@@ -537,6 +537,7 @@ static int cf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         return reply_error(ctx, "Invalid position");
     }
     const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);
+    if (cf_is_header(bytes, length)) hide_argument(ctx, 3);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     const char *wrong;
     if (key.state == KEY_EMPTY && iterator == 1) {

@@ -264,6 +264,7 @@ enum redis_need { OPTIONAL, REQUIRED };
       (RedisModuleCtx *, long long, void (*)(RedisModuleCtx *, void *), void *))                   \
     X(REQUIRED, RedisModuleCtx *, GetDetachedThreadSafeContext, (RedisModuleCtx *))                \
     X(REQUIRED, int, AvoidReplicaTraffic, (void))                                                  \
+    X(OPTIONAL, int, RedactClientCommandArgument, (RedisModuleCtx *, int))                         \
     X(REQUIRED, void *, DefragAlloc, (RedisModuleDefragCtx *, void *))                             \
     X(OPTIONAL, int, GetServerVersion, (void))                                                     \
     X(OPTIONAL, int, RegisterStringConfig,                                                         \

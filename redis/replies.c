@@ -67,6 +67,12 @@ bool key_is_late(RedisModuleCtx *ctx, const struct key *key, bool change) {
     return false;
 }
 
+void hide_argument(RedisModuleCtx *ctx, int argument) {
+    if (RedisModule_RedactClientCommandArgument == NULL) return;
+    if ((RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_LOADING) != 0) return;
+    RedisModule_RedactClientCommandArgument(ctx, argument);
+}
+
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event) {
     RedisModule_SignalModifiedKey(ctx, name);
     RedisModule_NotifyKeyspaceEvent(ctx, REDISMODULE_NOTIFY_MODULE, event, name);

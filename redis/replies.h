@@ -38,6 +38,10 @@ const void *key_need(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleTy
  * the client should try again, as the server does when the keys of a command are on the way. */
 bool key_is_late(RedisModuleCtx *ctx, const struct key *key, bool change);
 
+/* An argument that holds a secret: it is not to be shown by MONITOR or SLOWLOG.  (Those of an AOF
+ * are shown by neither, and the server would keep the words of the first one for all others.) */
+void hide_argument(RedisModuleCtx *ctx, int argument);
+
 /* Something was done to the key: tells watchers and subscribers. */
 void key_changed(RedisModuleCtx *ctx, RedisModuleString *name, const char *event);
 /* The end of a command that was done as it was said: replicates it, tells of it, replies OK.  With

@@ -430,6 +430,49 @@ def test_advisory_secret_seed():
         assert c.do("BF.MEXISTS", "x", *others) != c.do("BF.MEXISTS", "y", *others)
 
 
+def _shown(server, monitor):
+    """All that MONITOR and SLOWLOG have shown."""
+    server.client().do("ECHO", "the end")
+    lines = [monitor.read()]
+    while "the end" not in lines[-1]:
+        lines.append(monitor.read())
+    log = server.client().do("SLOWLOG", "GET", "1000")
+    return "\n".join(lines) + "\n".join(str(entry) for entry in log)
+
+
+def test_secret_is_not_shown():
+    """What MONITOR and SLOWLOG show, of the commands that replicas get too, has no secret in it."""
+    hexadecimal = "00112233445566778899aabbccddeeff"
+    options = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", "1000"]
+    with Server(options=options + ["--appendonly", "yes"]) as primary, \
+            Server(options=options) as replica:
+        follow(replica, primary)
+        monitors = [(s, s.client()) for s in (primary, replica)]
+        for _, monitor in monitors:
+            monitor.do("MONITOR")
+        c = primary.client()
+        _bloom(c, "b")
+        _cuckoo(c, "c")
+        for verb, key in (("BF", "b"), ("CF", "c")):
+            header = c.do(verb + ".SCANDUMP", key, "0")[1]
+            c.do(verb + ".LOADCHUNK", key + "1", "1", header)
+            c.many([["MULTI"], [verb + ".LOADCHUNK", key + "2", "1", header], ["EXEC"]])
+            c.do("EVAL", "return redis.call(ARGV[1], KEYS[1], '1', redis.call(ARGV[2], KEYS[2], 0)[2])",
+                 "2", key + "3", key, verb + ".LOADCHUNK", verb + ".SCANDUMP")
+        c.call("TAMIS.LOAD", "t", "0", "9", "no filter", "SECRET", hexadecimal)
+        c.do("TAMIS.LOAD", "t", "0", "9", "no", "SECRET", hexadecimal)
+        caught_up(primary)
+        for server, monitor in monitors:
+            shown = _shown(server, monitor)
+            assert "LOADCHUNK" in shown and "TAMIS.LOAD" in shown and "(redacted)" in shown
+            for secret in ("tmisBF1", "tmisCF1", hexadecimal):
+                assert secret not in shown, secret
+        before = [c.do("DEBUG", "DIGEST-VALUE", key) for key in ("b", "b3", "c", "c2", "t")]
+        primary.restart()
+        c = primary.client()
+        assert [c.do("DEBUG", "DIGEST-VALUE", k) for k in ("b", "b3", "c", "c2", "t")] == before
+
+
 # ---- memory
 
 def test_cf_same_item_flood():
