@@ -7,10 +7,11 @@
  * whether the union keeps the promise of the layer, and how many keys are in it, since both may
  * have the same ones.  To count all would take as long as to unite all.  But keys are spread over
  * the segments by a keyed hash, so any one segment is a fair sample: the first that both have is
- * united at once.  Its fill tells whether the promise holds, and what share of the keys was in
- * both. If that sample has n keys the share is known to 1 / sqrt(n) of itself: in a layer of a
- * hundred million keys to a thousandth, and always exactly when the stores have all keys in common,
- * or none. A layer of one segment is its own sample. */
+ * united at once.  Its fill tells whether the promise holds, and what share of the keys of the one
+ * that has fewer was not in the other.  If that sample has n keys the share is known to about
+ * 1 / sqrt(n) of itself: in a layer of a hundred million keys to a thousandth, and exactly where
+ * one has all that the other has, since nothing changes then.  A layer of one segment is its own
+ * sample. */
 #include <string.h>
 
 #include "store.h"
@@ -34,9 +35,21 @@ static bool distinct_keys(struct shared *segment, tamis_facts *facts) {
     return f != NULL && tamis_info(f, facts) == TAMIS_OK;
 }
 
-/* Unites the sample; false if that would not keep the promise.  Sets the share of the keys of
- * both that was there twice. */
-static bool sample_merge(struct shared **into, struct shared *from, double *twice) {
+/* The shares of the keys of two layers that make up those of their union: one of them counts in
+ * full. */
+struct shares {
+    double into, from;
+};
+
+static struct shares shares_of(double into, double from, double both) {
+    const double more = into > from ? into : from, less = into > from ? from : into;
+    double fresh = less > 0 ? (both - more) / less : 1;
+    fresh = fresh < 0 ? 0 : fresh > 1 ? 1 : fresh;
+    return into > from ? (struct shares){1, fresh} : (struct shares){fresh, 1};
+}
+
+/* Unites the sample, and tells the shares; false if that would not keep the promise. */
+static bool sample_merge(struct shared **into, struct shared *from, struct shares *shares) {
     tamis_facts a = TAMIS_FACTS_INIT, b = TAMIS_FACTS_INIT, both = TAMIS_FACTS_INIT;
     if (!distinct_keys(*into, &a) || !distinct_keys(from, &b)) return false;
     struct shared *trial = shared_take(*into);
@@ -46,8 +59,7 @@ static bool sample_merge(struct shared **into, struct shared *from, double *twic
     }
     shared_drop(*into);
     *into = trial;
-    const double sum = a.distinct + b.distinct;
-    *twice = sum > 0 && both.distinct < sum ? 1 - both.distinct / sum : 0;
+    *shares = shares_of(a.distinct, b.distinct, both.distinct);
     return true;
 }
 
@@ -70,22 +82,22 @@ static bool merge_rest(struct layer *into, const struct layer *from, uint32_t sa
     return true;
 }
 
-static uint64_t union_keys(const struct layer *a, const struct layer *b, double twice) {
-    const uint64_t sum = a->keys + b->keys;
+static uint64_t union_keys(const struct layer *a, const struct layer *b, struct shares shares) {
     const uint64_t least = a->keys > b->keys ? a->keys : b->keys;
-    const uint64_t keys = sum - (uint64_t)(twice * (double)sum);
+    const uint64_t keys =
+        (uint64_t)(shares.into * (double)a->keys + shares.from * (double)b->keys + 0.5);
     return keys < least ? least : keys > a->capacity ? a->capacity : keys;
 }
 
 static bool layer_merge(struct layer *into, const struct layer *from) {
     const uint32_t sample = sample_of(into, from);
-    double twice = 0;
+    struct shares shares = {1, 1};
     if (sample < into->segments &&
-        !sample_merge(&into->segment[sample], from->segment[sample], &twice)) {
+        !sample_merge(&into->segment[sample], from->segment[sample], &shares)) {
         return false;
     }
     if (!merge_rest(into, from, sample)) return false;
-    into->keys = union_keys(into, from, twice);
+    into->keys = union_keys(into, from, shares);
     return true;
 }
 

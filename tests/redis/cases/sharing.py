@@ -180,6 +180,24 @@ def test_union_is_the_union():
             c.do("FLUSHALL")
 
 
+def test_union_that_adds_nothing():
+    """One has all of the other's: the number of items is known, also with a sample of few of them."""
+    with Server() as server:
+        c = server.client()
+        for _ in range(5):
+            c.do("BF.RESERVE", "a", "0.01", str(10 * CAPACITY))
+            c.do("BF.MADD", "a", *_items("a", 9000))
+            c.do("COPY", "a", "b")
+            c.do("BF.MADD", "b", *_items("b", 1000))
+            number = c.do("BF.CARD", "b")
+            c.do("BF.MERGE", "ab", "a", "b")
+            c.do("BF.MERGE", "ba", "b", "a")
+            c.do("BF.MERGE", "b", "a")
+            cards = [c.do("BF.CARD", k) for k in ("ab", "ba", "b")]
+            assert cards == [number] * 3, (number, cards)
+            c.do("FLUSHALL")
+
+
 def test_union_that_is_too_much():
     """Together they would break the promise: the union keeps them apart, and says so."""
     with Server() as server:
