@@ -28,7 +28,7 @@ static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count,
         late = key_is_late(ctx, &key, change);
         key_close(&key);
     }
-    return late || (unready > WORKER_TABLES && worker_wait(ctx, again, change));
+    return late || (!worker_leaves(unready) && worker_wait(ctx, again, change));
 }
 
 /* ---- BF.INFO, BF.CARD, BF.DEBUG */

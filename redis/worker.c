@@ -39,6 +39,7 @@
 #include "memory.h"
 
 #define PAUSE_MS 10  /* until a client is looked at again that waits for the end of a pause */
+#define LEAVE_MS 10  /* between two tables that commands make themselves */
 #define TIMES_MOST 4 /* that a client waits for more than was there when it came */
 
 struct job {
@@ -157,6 +158,15 @@ size_t worker_jobs(void) { return atomic_load_explicit(&jobs, memory_order_acqui
 bool worker_serves(void) { return pthread_equal(pthread_self(), server) != 0; }
 
 /* ---- clients that wait */
+
+bool worker_leaves(size_t tables) {
+    static long long left; /* when the last one was */
+    if (tables != 1) return tables == 0;
+    const long long now = RedisModule_Milliseconds();
+    const bool leaves = now < left || now - left >= LEAVE_MS; /* a clock may be set back */
+    if (leaves) left = now;
+    return leaves;
+}
 
 struct waiter {
     RedisModuleBlockedClient *client;

@@ -28,9 +28,10 @@ size_t worker_jobs(void);
 /* Is this the thread that serves commands? */
 bool worker_serves(void);
 
-/* A command that needs more tables than so many which are not ready waits for the worker rather
- * than make them itself: one takes it two milliseconds, and it is not worth to wait for. */
-#define WORKER_TABLES 1
+/* Should a command that needs so many tables which are not ready make them itself, rather than wait
+ * for the worker?  One takes it two milliseconds, which is not worth to wait for; but only if
+ * no other has just done so, lest a pipeline of commands for one item each makes all of them. */
+bool worker_leaves(size_t tables);
 
 /* Can the client of a command wait?  Not if that is part of a transaction or of a script, follows a
  * primary or an AOF, or has waited already. */

@@ -383,6 +383,24 @@ def test_waiting_for_more():
         assert done < 3 * 2 * 2.8e6, done
 
 
+def test_pipeline_of_single_items():
+    """One command makes the table that it needs; a hundred of them would make all, in one go."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "b", "0.01", str(10 * CAPACITY))
+        c.do("BF.MADD", "b", *_items("b", 5000))
+        c.do("CF.RESERVE", "c", str(10 * CAPACITY))
+        c.do("CF.INSERT", "c", "ITEMS", *_items("c", 5000))
+        for copy, command in (["COPY", "b", "b1"], ["BF.ADD", "b1"]), (["COPY", "b", "b2"], ["BF.ADD", "b"]), \
+                (["BF.MERGE", "u", "b1", "b"], ["BF.EXISTS", "u"]), (["COPY", "c", "c1"], ["CF.ADD", "c1"]):
+            server.settle()
+            done = int(server.info("bf_table_bytes_in_commands"))
+            replies = c.many([copy] + [command + [item] for item in _items("x", 100)])
+            assert len(set(replies[1:])) == 1, command  # all were new, or all are there
+            done = int(server.info("bf_table_bytes_in_commands")) - done
+            assert done < 15e6, (command, done)  # of 28, and BF.MERGE makes its sample
+
+
 def test_looked_up_once():
     """Subscribers and INFO hear of a look-up as often as they do where nobody has to wait."""
     with Server(options=["--notify-keyspace-events", "KEAm"]) as server:
