@@ -316,8 +316,9 @@ class Cluster:
     def primaries(self):
         return [s for s in self.servers if s.alive() and s.info("role") == "master"]
 
-    def owner(self, slot):
-        for start, end, primary, *_ in self.primaries()[0].client().do("CLUSTER", "SLOTS"):
+    def owner(self, slot, seen_by=None):
+        for start, end, primary, *_ in (seen_by or self.primaries()[0]).client().do(
+                "CLUSTER", "SLOTS"):
             if start <= slot <= end:
                 return next(s for s in self.servers if s.port == primary[1])
         raise AssertionError("nobody has slot %d" % slot)
@@ -342,6 +343,11 @@ class Cluster:
         for server in [target, source] + [p for p in self.primaries()
                                           if p not in (source, target)]:
             server.client().do("CLUSTER", "SETSLOT", str(slot), "NODE", name[target])
+        # On a busy machine late messages have nodes point to each other for a while, and a client
+        # that follows them gives up.
+        alive = [s for s in self.servers if s.alive()]
+        until(lambda: all(self.owner(slot, s) is target for s in alive),
+              what="all to agree on slot %d" % slot)
 
 
 def tamis(*words, data=None, check=(0,), timeout=300, environment=None):
