@@ -85,6 +85,18 @@ static tamis_status stage_shape(const struct tamis__family *family, uint64_t fir
     return family->shape(&want, shape);
 }
 
+/* A stage so late that its kind does not reach the rate has the lowest that it does: keys are
+ * taken in any case, and what the rate has come to then is told.  Stage 0, of which the rate is the
+ * highest, was within reach. */
+static tamis_status late_stage_shape(const struct tamis__family *family, uint64_t capacity,
+                                     double *rate, struct tamis__shape *shape) {
+    for (;; *rate *= 8.0 / 7) {
+        const struct tamis__want want = {.capacity = capacity, .rate = *rate};
+        const tamis_status status = family->shape(&want, shape);
+        if (status != TAMIS_E_TOO_FINE || *rate >= 1) return status;
+    }
+}
+
 /* block unless the rates of later stages are out of its reach. */
 static const struct tamis__family *default_family(uint64_t first, double rate) {
     const struct tamis__family *block = tamis__family_of(TAMIS_BLOCK);
@@ -238,10 +250,11 @@ static void growing_export_table(const tamis_filter *f, uint8_t *bytes) {
 static tamis_status add_stage(struct growing *g) {
     tamis_filter *f = &g->base;
     const struct tamis__family *family = stage_family(f->shape.word[STAGE_KIND]);
-    const double rate = from_bits(f->shape.word[RATE]);
+    const uint64_t capacity = stage_capacity(f->shape.word[FIRST], g->count);
+    double rate = stage_rate(from_bits(f->shape.word[RATE]), g->count);
     if (g->count == STAGES_MAX) return TAMIS_E_FULL;
     struct tamis__shape shape;
-    tamis_status status = stage_shape(family, f->shape.word[FIRST], rate, g->count, &shape);
+    tamis_status status = late_stage_shape(family, capacity, &rate, &shape);
     if (status != TAMIS_OK) return status;
 
     tamis_filter *stage = tamis__filter_new(family, f);
@@ -251,8 +264,8 @@ static tamis_status add_stage(struct growing *g) {
         return TAMIS_E_NOMEM;
     }
     stage->shape = shape;
-    stage->capacity = stage_capacity(f->shape.word[FIRST], g->count);
-    stage->rate = stage_rate(rate, g->count);
+    stage->capacity = capacity;
+    stage->rate = rate;
     tamis__filter_own(stage, table);
     if (family->init != NULL) family->init(&shape, table);
     status = tamis__filter_attach(stage);
@@ -397,7 +410,7 @@ static uint32_t growing_version(const tamis_filter *f) {
 
 static void growing_state(const tamis_filter *f, struct tamis__state *state) {
     const struct growing *g = (const struct growing *)f;
-    double variance = 0, places = 0, used = 0, absent = 1;
+    double variance = 0, places = 0, used = 0, absent = 1, log_absent = 0;
     for (unsigned i = 0; i < g->count; i++) {
         struct tamis__state s = {0};
         const double bytes = (double)g->stage[i]->shape.table_bytes;
@@ -410,10 +423,12 @@ static void growing_state(const tamis_filter *f, struct tamis__state *state) {
         places += bytes;
         used += bytes * s.fill;
         absent *= 1 - s.rate_now;
+        log_absent += log1p(-s.rate_now);
     }
     state->fill = used / places;
     state->distinct_error = sqrt(variance);
-    state->rate_now = 1 - absent;
+    /* 1 less `absent` is 0 for rates below 1e-16. */
+    state->rate_now = log_absent < 0 ? -expm1(log_absent) : 0;
     state->stages = g->count;
 }
 
