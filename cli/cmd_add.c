@@ -81,10 +81,10 @@ static _Noreturn void add_failed(const struct request *r, const struct add *a,
 }
 
 static void add_summary(const struct request *r, const struct add *a, const tamis_facts *facts,
-                        uint64_t written) {
+                        bool brief, uint64_t written) {
     const struct text added = text_count(a->added), fresh = text_count(a->fresh);
     const char *keys = a->added == 1 ? "key" : "keys";
-    if (facts->rate_now > 0 || facts->adds == 0) {
+    if (!brief) {
         say("%s: added %s %s, %s of them new; now %s keys, %s, expected rate %s", r->file, added.at,
             keys, fresh.at, filter_distinct(facts).at, text_bytes(facts->encoded_bytes).at,
             text_rate(facts->rate_now).at);
@@ -126,8 +126,9 @@ static int add_main(struct args *args) {
     progress_phase("writing");
     const uint64_t written = a.added != 0 ? request_save(&r, a.filter) : 0;
     progress_end();
-    facts = filter_facts_changed(a.filter, written);
-    if (!r.run.quiet) add_summary(&r, &a, &facts, written);
+    bool brief;
+    facts = filter_facts_changed(a.filter, written, &brief);
+    if (!r.run.quiet) add_summary(&r, &a, &facts, brief, written);
     tamis_free(a.filter);
     words_free(&r.inputs);
     return filter_capacity(r.file, &facts);

@@ -62,10 +62,10 @@ static bool remove_emit(void *context, struct block *block, uint64_t before) {
 }
 
 static void remove_summary(const struct request *request, const struct removal *r,
-                           const tamis_facts *facts, uint64_t written) {
+                           const tamis_facts *facts, bool brief, uint64_t written) {
     const struct text removed = text_count(r->removed);
     const char *keys = r->removed == 1 ? "key" : "keys";
-    if (facts->rate_now > 0 || facts->adds == 0) {
+    if (!brief) {
         say("%s: removed %s %s; now %s keys, expected rate %s", request->file, removed.at, keys,
             filter_distinct(facts).at, text_rate(facts->rate_now).at);
     } else {
@@ -99,8 +99,9 @@ static int remove_main(struct args *args) {
     progress_phase("writing");
     const uint64_t written = r.removed != 0 ? request_save(&request, r.filter) : 0;
     progress_end();
-    facts = filter_facts_changed(r.filter, written);
-    if (!request.run.quiet) remove_summary(&request, &r, &facts, written);
+    bool brief;
+    facts = filter_facts_changed(r.filter, written, &brief);
+    if (!request.run.quiet) remove_summary(&request, &r, &facts, brief, written);
     if (r.absent != 0) {
         warn("%s %s not in '%s'; the first is %s", text_count(r.absent).at,
              r.absent == 1 ? "key was" : "keys were", request.file, r.first_absent);

@@ -165,10 +165,11 @@ tamis_facts filter_facts_brief(const tamis_filter *filter) {
     return facts_or_die(tamis_info_brief(filter, &facts), &facts);
 }
 
-tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written) {
+tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, bool *brief) {
     const tamis_facts facts = filter_facts_brief(filter);
     const bool in_place = written < facts.encoded_bytes && facts.encoded_bytes > PASS_BYTES;
-    return in_place && facts.adds <= facts.capacity ? facts : filter_facts(filter);
+    *brief = in_place && facts.adds <= facts.capacity;
+    return *brief ? facts : filter_facts(filter);
 }
 
 /* ---- saving */

@@ -67,8 +67,8 @@ void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys);
 
 /* The facts of a filter that was changed, of which `written` bytes were written.  After a change in
  * place a pass over the table would take longer than the change; and while there have been no more
- * adds than it has room for, nothing depends on it. */
-tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written);
+ * adds than it has room for, nothing depends on it: then they are brief. */
+tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, bool *brief);
 
 /* EXIT_OVER and a sentence if the filter is over its capacity, else EXIT_DONE. */
 int filter_capacity(const char *path, const tamis_facts *facts);

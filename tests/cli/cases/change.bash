@@ -84,3 +84,5 @@ check 'add with the secret' in='q\n' -- "$TAMIS" add -q --key-file <(echo 000102
 seq 1000 >thousand
 build p.tamis -k bloom -n 2000 thousand
 check 'progress: what was in it counts' err='^add  201 records .*  fill 50 %$' -- bash -c '(head -n 200 thousand; sleep 1.1; echo 5) | "$TAMIS" add -q --progress p.tamis'
+seq 2 | "$TAMIS" build -q --to guava -n 100K -p 1e-60 -o low.tamis
+check 'a rate next to nothing is not in place' in='5\n' err='added 1 key, 1 of them new; now about 3 keys, .*expected rate 0$' -- "$TAMIS" add low.tamis
