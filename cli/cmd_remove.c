@@ -19,12 +19,12 @@ struct removal {
     bool by_hash;
     tamis_status status;
     uint64_t removed, absent;
-    char first_absent[200]; /* where it was */
+    char first_absent[NAME_SHOWN + 100]; /* where it was */
 };
 
 static void note_absent(struct removal *r, const struct block *block, uint64_t record) {
     if (r->absent++ != 0) return;
-    snprintf(r->first_absent, sizeof r->first_absent, "'%.120s', %s %llu",
+    snprintf(r->first_absent, sizeof r->first_absent, "'%.*s', %s %llu", NAME_SHOWN,
              input_name(r->reader, block->input), r->delimiter == '\n' ? "line" : "record",
              (unsigned long long)record + 1);
 }

@@ -21,7 +21,7 @@ struct verification {
     bool by_hash;
     uint32_t key_bytes; /* as in tamis_facts */
     uint64_t missing;
-    char first[500];
+    char first[NAME_SHOWN + 300];
 };
 
 /* Keeps the records that are missing as spans. */
@@ -55,7 +55,7 @@ static bool verify_emit(void *context, struct block *block, uint64_t before) {
         const struct span *span = &block->spans[0];
         char record[120];
         record_text(block->data + span->start, span->length, record, sizeof record);
-        snprintf(v->first, sizeof v->first, "'%s' ('%.120s', %s %llu)", record,
+        snprintf(v->first, sizeof v->first, "'%s' ('%.*s', %s %llu)", record, NAME_SHOWN,
                  input_name(v->reader, block->input), v->delimiter == '\n' ? "line" : "record",
                  (unsigned long long)(before + span->record + 1));
     }

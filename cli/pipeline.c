@@ -71,7 +71,7 @@ struct pipeline {
     struct totals totals;
     size_t input;           /* that the last block came from */
     uint64_t input_records; /* emitted of that input */
-    char error[800];
+    char error[NAME_SHOWN + 600];
 };
 
 void block_error(struct block *block, const struct record_error *error, size_t first) {
@@ -124,8 +124,8 @@ static struct block *take_block(struct pipeline *p) {
 /* ---- emit */
 
 static void record_failure(struct pipeline *p, const struct block *block) {
-    snprintf(p->error, sizeof p->error, "'%s', %s %llu: %s", input_name(p->reader, block->input),
-             p->reader->delimiter == '\n' ? "line" : "record",
+    snprintf(p->error, sizeof p->error, "'%.*s', %s %llu: %s", NAME_SHOWN,
+             input_name(p->reader, block->input), p->reader->delimiter == '\n' ? "line" : "record",
              (unsigned long long)(p->input_records + block->error.record + 1), block->error.text);
 }
 

@@ -134,7 +134,7 @@ void reader_close(struct reader *reader) {
 /* ---- blocks from inputs */
 
 static bool reader_fail(struct reader *reader, const char *what) {
-    snprintf(reader->error, sizeof reader->error, "cannot %s '%s': %s", what,
+    snprintf(reader->error, sizeof reader->error, "cannot %s '%.*s': %s", what, NAME_SHOWN,
              input_name(reader, reader->current), strerror(errno));
     return false;
 }

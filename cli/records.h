@@ -67,6 +67,9 @@ void block_need_hashes(struct block *block, size_t count);
 void block_need_starts(struct block *block, size_t count);
 void block_add_span(struct block *block, struct span span);
 
+/* Bytes of an input's name in a sentence, so that what follows is not cut off. */
+#define NAME_SHOWN 2000
+
 struct reader {
     const char *const *names; /* "-" is standard input */
     size_t count;
@@ -77,8 +80,8 @@ struct reader {
     uint8_t *carry;
     size_t carry_length, carry_capacity;
     uint64_t sequence;
-    uint64_t total_bytes; /* of all inputs; 0 if it is not known */
-    char error[512];      /* why it stopped; "" if at the end */
+    uint64_t total_bytes;         /* of all inputs; 0 if it is not known */
+    char error[NAME_SHOWN + 200]; /* why it stopped; "" if at the end */
 };
 
 /* Looks at all inputs first (that they exist, can be read, are no directories), so that work

@@ -137,3 +137,9 @@ cp k.tamis $'bad\xff\xfe.tamis'
 check 'a name that is not UTF-8, in JSON' out='*' -- "$TAMIS" info --json $'bad\xff\xfe.tamis'
 json 'a name that is not UTF-8 is still JSON' "$work/out"
 cd ..
+# a long name does not hide what is behind it
+deep=$(printf '%0200d/' 1 2 3 4 5); mkdir -p "$deep"
+printf 'aa\nzz\n' >"${deep}in"; printf 'aa\n' | "$TAMIS" build -q -k counting -n 9 -o deep.tamis
+check 'a record in a file with a long name' rc=2 out='*' err="5/in', line 2: 'z' at byte 1 is no hexadecimal digit" -- "$TAMIS" query --hex deep.tamis "${deep}in"
+check 'a missing key of one' rc=1 err="'zz' \\('0.*5/in', line 2\\)" -- "$TAMIS" verify deep.tamis "${deep}in"
+check 'an absent key of one' rc=1 err="the first is '0.*5/in', line 2" -- "$TAMIS" remove deep.tamis "${deep}in"
