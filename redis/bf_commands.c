@@ -37,8 +37,9 @@ static bool must_wait(RedisModuleCtx *ctx, const struct key *key, size_t items, 
                       RedisModuleCmdFunc again) {
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
     const size_t unready = key->state == KEY_OURS ? bf_unready(key->value, items, change) : 0;
-    const bool waits = key_is_late(ctx, key, change) ||
-                       (!worker_leaves(unready) && worker_wait(ctx, again, change));
+    const bool waits =
+        key_is_late(ctx, key, change) ||
+        (!worker_leaves(unready) && worker_wait(ctx, again, change ? WORKER_CHANGES : WORKER_ASKS));
     if (waits) key_close(key);
     return waits;
 }

@@ -13,11 +13,11 @@
 #define DEBUG_LINKS 4096 /* lines that BF.DEBUG prints at most */
 
 /* Must a command that needs all of these filters wait, since one is a union that is still to be
- * made? It is run `again` then.
+ * made? It is run `again` then.  Where one is to be made, it is the first.
  *
  * They are opened as if to be written, which does not count as a look-up: that comes later. */
-static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count, bool change,
-                      RedisModuleCmdFunc again) {
+static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count,
+                      enum worker_intent intent, RedisModuleCmdFunc again) {
     size_t unready = 0;
     bool late = false;
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
@@ -25,10 +25,13 @@ static bool must_wait(RedisModuleCtx *ctx, RedisModuleString **names, int count,
         const struct key key =
             key_open(ctx, names[i], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
         if (key.state == KEY_OURS) unready += bf_unready(key.value, SIZE_MAX, false);
-        late = key_is_late(ctx, &key, change);
+        const bool made = i == 0 && key.state == KEY_EMPTY && intent == WORKER_CHANGES &&
+                          (!worker_has_waited(ctx) || worker_makes(ctx));
+        if (made) intent = WORKER_MAKES;
+        late = !made && key_is_late(ctx, &key, intent != WORKER_ASKS);
         key_close(&key);
     }
-    return late || (!worker_leaves(unready) && worker_wait(ctx, again, change));
+    return late || (!worker_leaves(unready) && worker_wait(ctx, again, intent));
 }
 
 /* ---- BF.INFO, BF.CARD, BF.DEBUG */
@@ -214,7 +217,7 @@ static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long ite
 /* BF.SCANDUMP key iterator */
 static int bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv + 1, 1, false, bf_scandump)) return REDISMODULE_OK;
+    if (must_wait(ctx, argv + 1, 1, WORKER_ASKS, bf_scandump)) return REDISMODULE_OK;
     struct key key;
     long long iterator;
     const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
@@ -336,7 +339,7 @@ static void put_union(const struct key *dest, struct bf *result) {
 /* BF.MERGE destination source... */
 static int bf_merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc < 3) return RedisModule_WrongArity(ctx);
-    if (must_wait(ctx, argv + 1, argc - 1, true, bf_merge_command)) return REDISMODULE_OK;
+    if (must_wait(ctx, argv + 1, argc - 1, WORKER_CHANGES, bf_merge_command)) return REDISMODULE_OK;
     struct bf *result;
     const char *wrong = merge_all(ctx, argv, argc, &result);
     if (wrong != NULL) return reply_error(ctx, wrong);

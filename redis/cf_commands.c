@@ -30,8 +30,8 @@ static bool must_wait(RedisModuleCtx *ctx, const struct key *key, size_t items,
                       RedisModuleCmdFunc again) {
     if (worker_jobs() == 0 && !worker_has_waited(ctx)) return false;
     const size_t unready = key->state == KEY_OURS ? cf_unready(key->value, items, true) : 0;
-    const bool waits =
-        key_is_late(ctx, key, true) || (!worker_leaves(unready) && worker_wait(ctx, again, true));
+    const bool waits = key_is_late(ctx, key, true) ||
+                       (!worker_leaves(unready) && worker_wait(ctx, again, WORKER_CHANGES));
     if (waits) key_close(key);
     return waits;
 }

@@ -259,6 +259,7 @@ enum redis_need { OPTIONAL, REQUIRED };
        void (*)(RedisModuleCtx *, void *), long long))                                             \
     X(REQUIRED, int, UnblockClient, (RedisModuleBlockedClient *, void *))                          \
     X(REQUIRED, int, IsBlockedReplyRequest, (RedisModuleCtx *))                                    \
+    X(REQUIRED, void *, GetBlockedClientPrivateData, (RedisModuleCtx *))                           \
     X(REQUIRED, int, EventLoopAddOneShot, (void (*)(void *), void *))                              \
     X(REQUIRED, RedisModuleTimerID, CreateTimer,                                                   \
       (RedisModuleCtx *, long long, void (*)(RedisModuleCtx *, void *), void *))                   \

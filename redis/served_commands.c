@@ -102,12 +102,12 @@ static bool must_wait(RedisModuleCtx *ctx, struct served *s, const struct chunk 
     if (s->coming == NULL || c->offset == 0 || c->offset != s->received || c->total != s->total) {
         return false;
     }
-    if (served_is_checking(s)) return worker_wait(ctx, tamis_load, true);
+    if (served_is_checking(s)) return worker_wait(ctx, tamis_load, WORKER_CHANGES);
     if (c->offset + c->data.length < c->total || c->total < CHECKED_BEHIND) return false;
     if (served_is_checked(s, c->data.bytes, c->data.length, secret)) return false;
     if (!worker_can_wait(ctx)) return false;
     served_check(s, c->data.bytes, c->data.length, secret);
-    return worker_wait(ctx, tamis_load, true);
+    return worker_wait(ctx, tamis_load, WORKER_CHANGES);
 }
 
 static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,

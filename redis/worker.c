@@ -170,7 +170,7 @@ bool worker_leaves(size_t tables) {
 
 struct waiter {
     RedisModuleBlockedClient *client;
-    bool change;       /* the command may change something */
+    enum worker_intent intent;
     unsigned times;    /* that it has waited for more */
     size_t given_jobs; /* when it was given last */
 };
@@ -189,7 +189,7 @@ static void let_go(RedisModuleCtx *ctx, void *object) {
     (void)ctx;
     struct waiter *w = object;
     const bool more = w->given_jobs != given_jobs && w->times < TIMES_MOST;
-    if (w->change && RedisModule_AvoidReplicaTraffic() != 0) {
+    if (w->intent != WORKER_ASKS && RedisModule_AvoidReplicaTraffic() != 0) {
         RedisModule_CreateTimer(own, PAUSE_MS, let_go, w);
     } else if (on_its_way || more) {
         w->times += more;
@@ -218,6 +218,12 @@ bool worker_has_waited(RedisModuleCtx *ctx) {
     return waits != 0 && RedisModule_IsBlockedReplyRequest(ctx) != 0;
 }
 
+bool worker_makes(RedisModuleCtx *ctx) {
+    const struct waiter *w =
+        worker_has_waited(ctx) ? RedisModule_GetBlockedClientPrivateData(ctx) : NULL;
+    return w != NULL && w->intent == WORKER_MAKES;
+}
+
 bool worker_can_wait(RedisModuleCtx *ctx) {
     const int bound = REDISMODULE_CTX_FLAGS_LUA | REDISMODULE_CTX_FLAGS_MULTI |
                       REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING |
@@ -225,7 +231,7 @@ bool worker_can_wait(RedisModuleCtx *ctx) {
     return !worker_has_waited(ctx) && (RedisModule_GetContextFlags(ctx) & bound) == 0;
 }
 
-bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, bool change) {
+bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, enum worker_intent intent) {
     if (!worker_can_wait(ctx)) return false;
     if (own == NULL) own = RedisModule_GetDetachedThreadSafeContext(ctx);
     struct waiter *w = memory_zeroed(sizeof *w);
@@ -235,7 +241,7 @@ bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, bool change) {
         memory_free(w);
         return false;
     }
-    w->change = change;
+    w->intent = intent;
     waits++;
     wait_on(w);
     return true;

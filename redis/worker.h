@@ -39,9 +39,12 @@ bool worker_can_wait(RedisModuleCtx *ctx);
 /* Has the client wait until all jobs that there are have been done; then the command is run
  * `again`, from its beginning.  One that may `change` something is not run while clients are
  * paused.  False if it cannot wait. */
-bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, bool change);
+enum worker_intent { WORKER_ASKS, WORKER_CHANGES, WORKER_MAKES }; /* makes: the key was not there */
+bool worker_wait(RedisModuleCtx *ctx, RedisModuleCmdFunc again, enum worker_intent intent);
 /* Is the command run again, after a wait? */
 bool worker_has_waited(RedisModuleCtx *ctx);
+/* And was it to make its first key, which was not there then? */
+bool worker_makes(RedisModuleCtx *ctx);
 /* How many commands have waited so far. */
 size_t worker_waits(void);
 
