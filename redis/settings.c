@@ -146,17 +146,25 @@ static int config_set(const char *name, RedisModuleString *value, void *privdata
     return REDISMODULE_ERR;
 }
 
+static bool register_config(RedisModuleCtx *ctx, size_t i, unsigned flags) {
+    return RedisModule_RegisterStringConfig(ctx, table[i].name, table[i].initially, flags,
+                                            config_get, config_set, NULL,
+                                            (void *)(uintptr_t)&table[i]) == REDISMODULE_OK;
+}
+
+/* A server may call itself 8, or later, and not know of names without a prefix: those that are
+ * Redis by another name, or were built on the way to 8.0. */
 static bool register_configs(RedisModuleCtx *ctx) {
     if (RedisModule_RegisterStringConfig == NULL || RedisModule_LoadConfigs == NULL) return true;
-    const bool plain =
-        RedisModule_GetServerVersion != NULL && RedisModule_GetServerVersion() >= SERVER_8;
-    const unsigned flags = plain ? REDISMODULE_CONFIG_UNPREFIXED : REDISMODULE_CONFIG_DEFAULT;
-    for (size_t i = 0; i < SETTINGS; i++) {
-        if (RedisModule_RegisterStringConfig(ctx, table[i].name, table[i].initially, flags,
-                                             config_get, config_set, NULL,
-                                             (void *)(uintptr_t)&table[i]) != REDISMODULE_OK) {
-            return false;
-        }
+    size_t i = 0;
+    unsigned flags = REDISMODULE_CONFIG_DEFAULT;
+    if (RedisModule_GetServerVersion != NULL && RedisModule_GetServerVersion() >= SERVER_8 &&
+        register_config(ctx, 0, REDISMODULE_CONFIG_UNPREFIXED)) {
+        flags = REDISMODULE_CONFIG_UNPREFIXED;
+        i = 1;
+    }
+    for (; i < SETTINGS; i++) {
+        if (!register_config(ctx, i, flags)) return false;
     }
     return RedisModule_LoadConfigs(ctx) == REDISMODULE_OK;
 }
