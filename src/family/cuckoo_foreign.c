@@ -223,7 +223,8 @@ static tamis_status redis_add(tamis_filter *f, struct tamis__hash h, bool *fresh
         const tamis_status status = grow(c);
         if (status != TAMIS_OK) return status;
     }
-    c->items++;
+    /* A header may have claimed more than there were: it is read again only up to the slots. */
+    c->items += c->items < f->shape.word[EXACT] - TAMIS__SUBTABLES_HEADER;
     if (fresh != NULL) *fresh = !was_there;
     return TAMIS_OK;
 }

@@ -125,6 +125,24 @@ static void check_dump(const struct vector_table *t, size_t row, const struct ve
     vector_bytes_free(&dump);
 }
 
+/* A cuckoo filter whose header claims as many items as it has slots, all of them empty, is
+ * accepted. What it becomes by adding must be so, too. */
+static void check_claimed_items(void) {
+    enum { SLOTS = 18 };
+    uint8_t bytes[38 + SLOTS] = {[0] = SLOTS, [8] = 1, [24] = 1, [32] = SLOTS}, again[sizeof bytes];
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f = NULL;
+    open.format = "redisbloom";
+    if (!CHECK(tamis_decode(bytes, sizeof bytes, &open, &f) == TAMIS_OK, "claimed items")) return;
+    CHECK(tamis_add(f, "key", 3, NULL) == TAMIS_OK, "an add");
+    CHECK(tamis_encode(f, again, sizeof again, NULL) == TAMIS_OK, "encode");
+    tamis_free(f);
+    const tamis_status status = tamis_decode(again, sizeof again, &open, &f);
+    CHECK(status == TAMIS_OK && tamis_contains(f, "key", 3), "after an add: %s",
+          tamis_status_name(status));
+    tamis_free(f);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "redisbloom");
     struct vector_table t = vector_table("redisbloom/manifest.tsv");
@@ -139,5 +157,6 @@ int main(int argc, char **argv) {
         vector_bytes_free(&chunks);
     }
     vector_table_free(&t);
+    check_claimed_items();
     return run_end();
 }
