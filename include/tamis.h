@@ -214,7 +214,8 @@ typedef struct tamis_options {
     uint64_t bits;         /* bloom, counting: this many bits (counters), not by formula */
     uint32_t hashes;       /* bloom, counting: this many hashes, not by formula */
     uint32_t arity;        /* fuse: 3 or 4 slots a key; 0: 4, the smaller */
-    tamis_kind stage;      /* growing: the kind of its stages; TAMIS_AUTO: block */
+    tamis_kind stage;      /* growing: the kind of its stages; TAMIS_AUTO: block, or bloom if the
+                              rate is too low for that */
     uint32_t threads;      /* builds: at most so many; 0 and 1: no extra thread */
     uint64_t memory;       /* builder: bytes to stay within by spilling to disk; 0: no limit */
     const char *temporary; /* builder: directory for spilling; NULL: $TMPDIR or /tmp */

@@ -34,6 +34,8 @@ enum { STAGE_KIND, FIRST, STAGES, RATE };
 #define STAGES_MAX 56
 #define CAPACITY_DEFAULT 4096
 #define CAPACITY_MAX ((uint64_t)1 << 56)
+#define DOUBLINGS \
+    24            /* that every filter can make at its rate: sixteen million times its capacity */
 #define GROUP 256 /* keys that go through the stages together */
 
 struct growing {
@@ -85,24 +87,15 @@ static tamis_status stage_shape(const struct tamis__family *family, uint64_t fir
     return family->shape(&want, shape);
 }
 
-/* A stage so late that its kind does not reach the rate has the lowest that it does: keys are
- * taken in any case, and what the rate has come to then is told.  Stage 0, of which the rate is the
- * highest, was within reach. */
-static tamis_status late_stage_shape(const struct tamis__family *family, uint64_t capacity,
-                                     double *rate, struct tamis__shape *shape) {
-    for (;; *rate *= 8.0 / 7) {
-        const struct tamis__want want = {.capacity = capacity, .rate = *rate};
-        const tamis_status status = family->shape(&want, shape);
-        if (status != TAMIS_E_TOO_FINE || *rate >= 1) return status;
-    }
+/* Are the rates of later stages within its reach, too? */
+static bool can_grow(const struct tamis__family *family, uint64_t first, double rate) {
+    struct tamis__shape shape;
+    return stage_shape(family, first, rate, DOUBLINGS, &shape) != TAMIS_E_TOO_FINE;
 }
 
-/* block unless the rates of later stages are out of its reach. */
 static const struct tamis__family *default_family(uint64_t first, double rate) {
     const struct tamis__family *block = tamis__family_of(TAMIS_BLOCK);
-    struct tamis__shape shape;
-    const bool reached = stage_shape(block, first, rate, 24, &shape) != TAMIS_E_TOO_FINE;
-    return reached ? block : tamis__family_of(TAMIS_BLOOM);
+    return can_grow(block, first, rate) ? block : tamis__family_of(TAMIS_BLOOM);
 }
 
 static tamis_status growing_shape(const struct tamis__want *want, struct tamis__shape *shape) {
@@ -111,6 +104,7 @@ static tamis_status growing_shape(const struct tamis__want *want, struct tamis__
     const struct tamis__family *family =
         want->stage == TAMIS_AUTO ? default_family(first, want->rate) : stage_family(want->stage);
     if (family == NULL) return TAMIS_E_KIND;
+    if (!can_grow(family, first, want->rate)) return TAMIS_E_TOO_FINE; /* now, not on the way */
     struct tamis__shape stage;
     const tamis_status status = stage_shape(family, first, want->rate, 0, &stage);
     if (status != TAMIS_OK) return status;
@@ -250,11 +244,10 @@ static void growing_export_table(const tamis_filter *f, uint8_t *bytes) {
 static tamis_status add_stage(struct growing *g) {
     tamis_filter *f = &g->base;
     const struct tamis__family *family = stage_family(f->shape.word[STAGE_KIND]);
-    const uint64_t capacity = stage_capacity(f->shape.word[FIRST], g->count);
-    double rate = stage_rate(from_bits(f->shape.word[RATE]), g->count);
+    const double rate = from_bits(f->shape.word[RATE]);
     if (g->count == STAGES_MAX) return TAMIS_E_FULL;
     struct tamis__shape shape;
-    tamis_status status = late_stage_shape(family, capacity, &rate, &shape);
+    tamis_status status = stage_shape(family, f->shape.word[FIRST], rate, g->count, &shape);
     if (status != TAMIS_OK) return status;
 
     tamis_filter *stage = tamis__filter_new(family, f);
@@ -264,8 +257,8 @@ static tamis_status add_stage(struct growing *g) {
         return TAMIS_E_NOMEM;
     }
     stage->shape = shape;
-    stage->capacity = capacity;
-    stage->rate = rate;
+    stage->capacity = stage_capacity(f->shape.word[FIRST], g->count);
+    stage->rate = stage_rate(rate, g->count);
     tamis__filter_own(stage, table);
     if (family->init != NULL) family->init(&shape, table);
     status = tamis__filter_attach(stage);
