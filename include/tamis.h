@@ -67,7 +67,7 @@ TAMIS_API const char *tamis_version(void);
     X(E_NOMEM, 2, "out of memory")                                                      \
     X(E_RATE, 3, "the rate must be greater than 0 and less than 1")                     \
     X(E_KIND, 4, "no such kind of filter")                                              \
-    X(E_TOO_BIG, 5, "the filter would be larger than allowed or can be addressed")      \
+    X(E_TOO_BIG, 5, "the filter would be larger than is allowed or can be addressed")   \
     X(E_TOO_FINE, 6, "this kind of filter cannot reach so low a rate")                  \
     X(E_STATIC, 7, "this kind is built from all of its keys at once and takes no more") \
     X(E_NO_REMOVE, 8, "this kind cannot remove a key: other keys share its bits")       \
