@@ -85,8 +85,8 @@ static void grow_or_refuse(void) {
                 CHECK(status == TAMIS_OK, "stage %d at %g: key %llu: %s", stages[i], rate,
                       (unsigned long long)n, tamis_status_name(status));
             }
-            CHECK(!made || (facts_of(f).rate_now > 0 && facts_of(f).rate_now <= rate),
-                  "stage %d at %g: the rate is %g", stages[i], rate, facts_of(f).rate_now);
+            const double now = made ? facts_of(f).rate_now : rate;
+            CHECK(now > 0 && now <= rate, "stage %d at %g: the rate is %g", stages[i], rate, now);
             tamis_free(f);
         }
     }
