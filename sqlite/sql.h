@@ -61,11 +61,23 @@ const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index
                                              sqlite3_value *value, sqlite3_value *format,
                                              const char *function);
 
+enum sql_name {
+    SQL_NAME,
+    SQL_NAME_CUT, /* a NUL would hide the rest of it from C */
+    SQL_NAME_NOMEM
+};
+/* The text of a value that names something; NULL if the value is NULL or missing. */
+enum sql_name sql_name_of(sqlite3_value *value, const char **name);
+/* Is there a format of that name?  Parameters may follow it. */
+bool sql_is_format(const char *name);
+#define SQL_NO_FORMAT "there is no such format"
+
 /* Gives out a filter's own bytes without copying them. */
 void sql_result_bytes(sqlite3_context *context, struct sql_filter *f);
 /* Gives out what the filter is encoded to. */
 void sql_result_filter(sqlite3_context *context, const tamis_filter *filter, const char *function);
 /* "tamis_add: the filter is full" */
+void sql_result_error(sqlite3_context *context, const char *sentence, const char *function);
 void sql_result_status(sqlite3_context *context, tamis_status status, const char *function);
 
 /* ---- sql_keys.c */

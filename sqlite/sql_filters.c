@@ -149,15 +149,33 @@ static tamis_status obtain(struct sql_state *state, const void *bytes, size_t si
 
 /* ------------------------------------------------------------------- arguments */
 
+enum sql_name sql_name_of(sqlite3_value *value, const char **name) {
+    *name = NULL;
+    if (value == NULL || sqlite3_value_type(value) == SQLITE_NULL) return SQL_NAME;
+    *name = (const char *)sqlite3_value_text(value);
+    if (*name == NULL) return SQL_NAME_NOMEM;
+    return strlen(*name) == (size_t)sqlite3_value_bytes(value) ? SQL_NAME : SQL_NAME_CUT;
+}
+
+bool sql_is_format(const char *name) {
+    char format[sizeof((struct sql_filter *)0)->format];
+    if (strlen(name) >= sizeof format) return false;
+    const size_t length = strcspn(name, ":");
+    memcpy(format, name, length);
+    format[length] = '\0';
+    return tamis_format_about(format) != NULL;
+}
+
 /* The name of a format, which may have parameters; NULL if the value is NULL or missing. */
 static bool format_argument(sqlite3_context *context, sqlite3_value *value, const char *function,
                             const char **format) {
-    *format = NULL;
-    if (value == NULL || sqlite3_value_type(value) == SQLITE_NULL) return true;
-    *format = (const char *)sqlite3_value_text(value);
-    const bool fits = *format != NULL && strlen(*format) < sizeof((struct sql_filter *)0)->format;
-    if (fits) return true;
-    sql_result_status(context, *format == NULL ? TAMIS_E_NOMEM : TAMIS_E_FORMAT, function);
+    const enum sql_name verdict = sql_name_of(value, format);
+    if (verdict == SQL_NAME && (*format == NULL || sql_is_format(*format))) return true;
+    if (verdict == SQL_NAME_NOMEM) {
+        sqlite3_result_error_nomem(context);
+    } else {
+        sql_result_error(context, SQL_NO_FORMAT, function);
+    }
     return false;
 }
 
@@ -171,9 +189,7 @@ const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index
     if (!format_argument(context, format_value, function, &format)) return NULL;
     if (f != NULL && strcmp(f->format, format != NULL ? format : "") == 0) return f;
     if (sqlite3_value_type(value) != SQLITE_BLOB) {
-        char text[100];
-        snprintf(text, sizeof text, "%s: a filter is a BLOB", function);
-        sqlite3_result_error(context, text, -1);
+        sql_result_error(context, "a filter is a BLOB", function);
         return NULL;
     }
     const void *bytes = sqlite3_value_blob(value);
@@ -220,12 +236,16 @@ void sql_result_filter(sqlite3_context *context, const tamis_filter *filter, con
     }
 }
 
-void sql_result_status(sqlite3_context *context, tamis_status status, const char *function) {
+void sql_result_error(sqlite3_context *context, const char *sentence, const char *function) {
     char text[200];
+    snprintf(text, sizeof text, "%s: %s", function, sentence);
+    sqlite3_result_error(context, text, -1);
+}
+
+void sql_result_status(sqlite3_context *context, tamis_status status, const char *function) {
     if (status == TAMIS_E_NOMEM) {
         sqlite3_result_error_nomem(context);
-        return;
+    } else {
+        sql_result_error(context, tamis_status_text(status), function);
     }
-    snprintf(text, sizeof text, "%s: %s", function, tamis_status_text(status));
-    sqlite3_result_error(context, text, -1);
 }

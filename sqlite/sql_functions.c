@@ -5,7 +5,6 @@
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
 
-#include <stdio.h>
 #include <string.h>
 
 /* As FUNCTION(filter, key [, format]): the filter and the key; false if the answer is given. */
@@ -43,9 +42,7 @@ static void change(sqlite3_context *context, int count, sqlite3_value **values, 
     tamis_filter *copy = NULL;
     if (!filter_and_key(context, count, values, function, &f, &key, &verdict)) return;
     if (verdict != SQL_KEY) {
-        char text[100];
-        snprintf(text, sizeof text, "%s: the filter's keys are of another type", function);
-        sqlite3_result_error(context, text, -1);
+        sql_result_error(context, "the filter's keys are of another type", function);
         return;
     }
     tamis_status status = tamis_clone(f->filter, &copy);
@@ -97,29 +94,24 @@ static void default_options(tamis_options *o) {
 }
 
 static bool build_refuse(sqlite3_context *context, const char *sentence) {
-    char text[200];
-    snprintf(text, sizeof text, "tamis_build: %s", sentence);
-    sqlite3_result_error(context, text, -1);
+    sql_result_error(context, sentence, "tamis_build");
     return false;
 }
 
 /* A kind, a foreign format (which may have parameters), or "auto". */
 static bool take_kind(sqlite3_context *context, sqlite3_value *value, tamis_options *o) {
-    if (sqlite3_value_type(value) == SQLITE_NULL) return true;
-    const char *name = (const char *)sqlite3_value_text(value);
-    if (name == NULL) {
+    const char *name;
+    const enum sql_name verdict = sql_name_of(value, &name);
+    if (verdict == SQL_NAME_NOMEM) {
         sqlite3_result_error_nomem(context);
         return false;
     }
-    if (strcmp(name, "auto") == 0) return true;
-    o->kind = tamis_kind_find(name);
+    if (verdict == SQL_NAME && (name == NULL || strcmp(name, "auto") == 0)) return true;
+    if (verdict == SQL_NAME) o->kind = tamis_kind_find(name);
     if (o->kind != TAMIS_AUTO) return true;
-    char format[64];
-    const size_t length = strcspn(name, ":");
-    if (length >= sizeof format) return build_refuse(context, "no such kind of filter");
-    memcpy(format, name, length);
-    format[length] = '\0';
-    if (tamis_format_about(format) == NULL) return build_refuse(context, "no such kind of filter");
+    if (verdict == SQL_NAME_CUT || !sql_is_format(name)) {
+        return build_refuse(context, "no such kind of filter");
+    }
     o->format = name;
     return true;
 }
@@ -136,8 +128,11 @@ static bool take_options(sqlite3_context *context, int count, sqlite3_value **va
         }
     }
     if (count > 3 && sqlite3_value_type(values[3]) != SQLITE_NULL) {
+        const int type = sqlite3_value_numeric_type(values[3]);
         const sqlite3_int64 capacity = sqlite3_value_int64(values[3]);
-        if (capacity < 0) return build_refuse(context, "the capacity is less than 0");
+        if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || capacity < 0) {
+            return build_refuse(context, "the capacity must be a number, and not less than 0");
+        }
         o->capacity = (uint64_t)capacity;
     }
     return count < 3 || take_kind(context, values[2], o);

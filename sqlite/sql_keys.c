@@ -11,10 +11,16 @@
  * A filter that the command built may say that its records were made into keys in some way
  * (--as, --hex, --fold-case, ...).  Then the text of the value is taken as the command takes a
  * record; the field of a record (-F) is what the value is already.  What could not be such a
- * record (a word, where all keys are numbers) is certainly not in the set. */
+ * record (a word, where all keys are numbers) is certainly not in the set.
+ *
+ * The host may have set a locale in which 0.5 is written 0,5: C's own ways between numbers and
+ * text are taken in the "C" locale or not at all. */
+#define _POSIX_C_SOURCE 200809L /* newlocale */
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
 
+#include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,21 +82,25 @@ static bool reserve(struct sql_state *state, size_t size) {
     return true;
 }
 
+/* Is it a whole number that a record of integers could be?  Those of a u64 that are no INTEGER
+ * of SQL are REAL there. */
+static bool is_whole(double value) {
+    return is_integer(value) || (value >= 0x1p63 && value < 0x1p64);
+}
+
 static bool record_of(struct sql_state *state, sqlite3_value *value, struct record *record) {
     char number[40];
     const void *text = number;
     const int type = sqlite3_value_type(value);
-    if (type == SQLITE_FLOAT && !is_integer(sqlite3_value_double(value))) {
-        record->length =
-            (size_t)snprintf(number, sizeof number, "%.17g", sqlite3_value_double(value));
-    } else if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
-        record->length =
-            (size_t)snprintf(number, sizeof number, "%lld", (long long)sqlite3_value_int64(value));
+    if (type == SQLITE_FLOAT && is_whole(sqlite3_value_double(value))) {
+        /* 7.0 = 7, so it is the same record.  (A "-0" would be another.) */
+        const double real = sqlite3_value_double(value);
+        record->length = (size_t)snprintf(number, sizeof number, "%.0f", real == 0 ? 0.0 : real);
     } else {
         text = type == SQLITE_BLOB ? sqlite3_value_blob(value) : sqlite3_value_text(value);
         record->length = (size_t)sqlite3_value_bytes(value);
     }
-    const bool lost = text == NULL && type == SQLITE_TEXT;
+    const bool lost = text == NULL && type != SQLITE_BLOB;
     if (lost || !reserve(state, record->length + 1)) return false;
     record->at = (char *)state->scratch;
     if (record->length != 0) memcpy(record->at, text, record->length);
@@ -103,6 +113,11 @@ static unsigned digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
     return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 16;
+}
+
+static void strip_cr(const tamis_key_form *form, struct record *r) {
+    const bool wanted = (form->flags & TAMIS_KEY_STRIP_CR) != 0;
+    if (wanted && r->length > 0 && r->at[r->length - 1] == '\r') r->at[--r->length] = '\0';
 }
 
 /* In place. */
@@ -146,18 +161,53 @@ static bool decode_integer(const struct record *r, uint32_t type, struct sql_key
     return true;
 }
 
-static bool decode_float(const struct record *r, uint32_t type, struct sql_key *key) {
+/* A number in both widths, of which the type says one.  As integers do not wrap, what is too
+ * large for the type is not taken for infinity. */
+static enum sql_key_verdict put_float(struct sql_key *key, uint32_t type, double wide, float single,
+                                      bool infinite) {
+    const bool is_wide = type == TAMIS_KEY_F64;
+    uint32_t bits;
+    if (isinf(is_wide ? wide : (double)single) && !infinite) return SQL_KEY_FOREIGN;
+    memcpy(&bits, &single, sizeof bits);
+    put_little(key, is_wide ? bits_of_double(wide) : bits, is_wide ? 8 : 4);
+    return SQL_KEY;
+}
+
+/* Of what strtod takes: not 0x1p3, nan(7) or blanks in front. */
+static enum sql_key_verdict decode_float(const struct record *r, uint32_t type,
+                                         struct sql_key *key) {
     char *end;
-    if (r->length == 0 || strspn(r->at, "+-.0123456789eEinfatyINFATY") != r->length) return false;
-    if (type == TAMIS_KEY_F64) {
-        put_little(key, bits_of_double(strtod(r->at, &end)), 8);
-    } else {
-        const float single = strtof(r->at, &end);
-        uint32_t bits;
-        memcpy(&bits, &single, sizeof bits);
-        put_little(key, bits, 4);
+    if (r->length == 0 || strspn(r->at, "+-.0123456789eEinfatyINFATY") != r->length) {
+        return SQL_KEY_FOREIGN;
     }
-    return end == r->at + r->length;
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    if (plain == (locale_t)0) return SQL_KEY_NOMEM;
+    const locale_t before = uselocale(plain); /* of this thread alone */
+    const double wide = strtod(r->at, &end);
+    const float single = strtof(r->at, NULL);
+    uselocale(before);
+    freelocale(plain);
+    if (end != r->at + r->length) return SQL_KEY_FOREIGN;
+    return put_float(key, type, wide, single, strpbrk(r->at, "iI") != NULL);
+}
+
+/* A number needs no text to be a float, and is rounded once. */
+static enum sql_key_verdict float_key(struct sql_state *state, const tamis_key_form *form,
+                                      sqlite3_value *value, struct sql_key *key) {
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_INTEGER) {
+        const int64_t whole = sqlite3_value_int64(value);
+        return put_float(key, form->type, (double)whole, (float)whole, false);
+    }
+    if (type == SQLITE_FLOAT) {
+        double real = sqlite3_value_double(value);
+        if (real == 0) real = 0; /* -0.0 = 0 */
+        return put_float(key, form->type, real, (float)real, isinf(real));
+    }
+    struct record r;
+    if (!record_of(state, value, &r)) return SQL_KEY_NOMEM;
+    strip_cr(form, &r);
+    return decode_float(&r, form->type, key);
 }
 
 static void fold_case(struct record *r, size_t step) {
@@ -167,11 +217,28 @@ static void fold_case(struct record *r, size_t step) {
     }
 }
 
+/* The record of a number, which is ASCII, widened from its end. */
+static enum sql_key_verdict utf16_number(struct sql_state *state, sqlite3_value *value,
+                                         struct sql_key *key) {
+    struct record r;
+    if (!record_of(state, value, &r) || !reserve(state, 2 * r.length)) return SQL_KEY_NOMEM;
+    r.at = (char *)state->scratch; /* which may have moved */
+    for (size_t i = r.length; i-- > 0;) {
+        r.at[2 * i + 1] = '\0';
+        r.at[2 * i] = r.at[i];
+    }
+    key->bytes = r.at;
+    key->length = 2 * r.length;
+    return SQL_KEY;
+}
+
 /* SQLite turns text into UTF-16; of a blob it is believed that it is that already. */
 static enum sql_key_verdict utf16_key(struct sql_state *state, const tamis_key_form *form,
                                       sqlite3_value *value, struct sql_key *key) {
     struct record r;
-    const bool blob = sqlite3_value_type(value) == SQLITE_BLOB;
+    const int type = sqlite3_value_type(value);
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) return utf16_number(state, value, key);
+    const bool blob = type == SQLITE_BLOB;
     const void *text = blob ? sqlite3_value_blob(value) : sqlite3_value_text16le(value);
     r.length = (size_t)(blob ? sqlite3_value_bytes(value) : sqlite3_value_bytes16(value));
     if (r.length % 2 != 0) return SQL_KEY_FOREIGN;
@@ -194,15 +261,11 @@ static enum sql_key_verdict record_key(struct sql_state *state, const tamis_key_
     struct record r;
     bool right = true;
     if (!record_of(state, value, &r)) return SQL_KEY_NOMEM;
-    if ((form->flags & TAMIS_KEY_STRIP_CR) && r.length > 0 && r.at[r.length - 1] == '\r') {
-        r.at[--r.length] = '\0';
-    }
+    strip_cr(form, &r);
     if (form->flags & TAMIS_KEY_FOLD_CASE) fold_case(&r, 1);
     key->is_hash = (form->flags & TAMIS_KEY_PREHASHED) != 0;
     if (key->is_hash) return decode_hash(&r, &key->hash) ? SQL_KEY : SQL_KEY_FOREIGN;
-    if (form->type == TAMIS_KEY_F32 || form->type == TAMIS_KEY_F64) {
-        right = decode_float(&r, form->type, key);
-    } else if (form->type != TAMIS_KEY_BYTES) {
+    if (form->type != TAMIS_KEY_BYTES) {
         right = decode_integer(&r, form->type, key);
     } else {
         if (form->flags & TAMIS_KEY_HEX) right = decode_hex(&r);
@@ -217,6 +280,9 @@ enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filte
     const tamis_key_form *form = &f->facts.form;
     key->is_hash = false;
     if (form->type == TAMIS_KEY_UTF16) return utf16_key(state, form, value, key);
+    if (form->type == TAMIS_KEY_F32 || form->type == TAMIS_KEY_F64) {
+        return float_key(state, form, value, key);
+    }
     if (form->type != TAMIS_KEY_BYTES || form->flags != 0) {
         return record_key(state, form, value, key);
     }

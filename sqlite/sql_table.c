@@ -17,9 +17,11 @@
 SQLITE_EXTENSION_INIT3
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum {
     COLUMN_FILTER,
@@ -144,40 +146,91 @@ static size_t file_size(FILE *file, const char **why) {
     return 0;
 }
 
-/* A whole file; NULL and the reason (none: memory), if it cannot be read. */
-static struct sql_filter *read_file(struct sql_state *state, const char *path, const char **why) {
-    struct sql_filter *f = NULL;
-    FILE *file = fopen(path, "rb");
+/* Opens a file and tells its size; NULL and the reason, if it cannot be read. */
+static FILE *open_file(const char *path, size_t *size, const char **why) {
+    /* Not blocking: a pipe of that name may never have a writer. */
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
     if (file == NULL) {
         *why = strerror(errno);
+        if (descriptor >= 0) close(descriptor);
         return NULL;
     }
-    const size_t size = file_size(file, why);
-    if (size != 0) f = sql_filter_new(state, size);
+    *size = file_size(file, why);
+    if (*size != 0) return file;
+    fclose(file);
+    return NULL;
+}
+
+/* Is it a .tamis file?  Leaves the file at its beginning. */
+static bool is_native(FILE *file) {
+    uint64_t head[8];
+    const size_t length = fread(head, 1, sizeof head, file);
+    rewind(file);
+    const char *format = tamis_format_guess(head, length, 0);
+    return format != NULL && strcmp(format, "tamis") == 0;
+}
+
+/* A .tamis file may be changed in place by others, even now, or half changed with a journal
+ * beside it that has the rest: the library knows how to read it whole. */
+static tamis_status read_native(struct sql_state *state, const char *path, const char *format,
+                                struct sql_filter **out) {
+    tamis_open_options o = TAMIS_OPEN_INIT;
+    tamis_filter *filter;
+    o.format = format;
+    tamis_status status = tamis_open(path, &o, &filter);
+    if (status != TAMIS_OK) return status;
+    const uint64_t size = tamis_encoded_size(filter);
+    *out = size > SIZE_MOST ? NULL : sql_filter_new(state, (size_t)size);
+    status = *out == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, (*out)->bytes, (*out)->size, NULL);
+    tamis_free(filter);
+    if (status != TAMIS_OK) {
+        sql_filter_release(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* A file of another system, as it is; NULL and the reason (none: memory), if it cannot be read. */
+static struct sql_filter *read_foreign(struct sql_state *state, FILE *file, size_t size,
+                                       const char **why) {
+    struct sql_filter *f = sql_filter_new(state, size);
     if (f != NULL && fread(f->bytes, 1, size, file) != size) {
         *why = ferror(file) ? strerror(errno) : "the file became shorter";
         sql_filter_release(f);
         f = NULL;
     }
-    fclose(file);
     return f;
 }
 
-static int take_source(struct cursor *c, sqlite3_value *value, struct sql_filter **out) {
-    const struct module *module = ((struct table *)c->base.pVtab)->module;
+static int take_file(struct cursor *c, const char *path, const char *format,
+                     struct sql_filter **out) {
+    struct sql_state *state = ((struct table *)c->base.pVtab)->module->state;
     const char *why = NULL;
-    if (module->files) {
-        const char *path = (const char *)sqlite3_value_text(value);
-        if (path == NULL) return SQLITE_NOMEM;
-        *out = read_file(module->state, path, &why);
-    } else {
-        if (sqlite3_value_type(value) != SQLITE_BLOB) return complain(c, "a filter is a BLOB");
-        const void *bytes = sqlite3_value_blob(value);
-        *out = sql_filter_new(module->state, (size_t)sqlite3_value_bytes(value));
-        if (*out != NULL && (*out)->size != 0) memcpy((*out)->bytes, bytes, (*out)->size);
+    size_t size;
+    FILE *file = open_file(path, &size, &why);
+    if (file != NULL && is_native(file)) {
+        fclose(file);
+        const tamis_status status = read_native(state, path, format, out);
+        if (status == TAMIS_E_IO) return complain(c, strerror(errno));
+        return status == TAMIS_OK ? SQLITE_OK : complain_status(c, status);
+    }
+    if (file != NULL) {
+        *out = read_foreign(state, file, size, &why);
+        fclose(file);
     }
     if (*out != NULL) return SQLITE_OK;
     return why == NULL ? SQLITE_NOMEM : complain(c, why);
+}
+
+static int take_blob(struct cursor *c, sqlite3_value *value, struct sql_filter **out) {
+    struct sql_state *state = ((struct table *)c->base.pVtab)->module->state;
+    if (sqlite3_value_type(value) != SQLITE_BLOB) return complain(c, "a filter is a BLOB");
+    const void *bytes = sqlite3_value_blob(value);
+    *out = sql_filter_new(state, (size_t)sqlite3_value_bytes(value));
+    if (*out == NULL) return SQLITE_NOMEM;
+    if ((*out)->size != 0) memcpy((*out)->bytes, bytes, (*out)->size);
+    return SQLITE_OK;
 }
 
 /* ------------------------------------------------------------------- the rows */
@@ -234,7 +287,10 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
     const tamis_status container =
         tamis_container_view(source->bytes, source->size, &o, &c->container);
     if (container == TAMIS_OK) return row_seek(c);
-    if (c->wanted[0] != '\0') return complain_status(c, TAMIS_E_PART);
+    if (c->wanted[0] != '\0') {
+        return container == TAMIS_E_FORMAT ? complain(c, "it is one filter, and has no parts")
+                                           : complain_status(c, container);
+    }
     c->source = NULL;
     const tamis_status status = sql_filter_open(source, format);
     if (status != TAMIS_OK) {
@@ -243,6 +299,20 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
         return complain_status(c, unknown && container != TAMIS_E_FORMAT ? container : status);
     }
     c->row = source;
+    return SQLITE_OK;
+}
+
+/* The texts of the arguments, NULL for those that are missing or NULL; a filter's own has none. */
+static int take_texts(struct cursor *c, sqlite3_value **arguments, const char **text) {
+    static const char *const cut[] = {"there is a NUL in the path", SQL_NO_FORMAT,
+                                      "there is no such part"};
+    const bool files = ((struct table *)c->base.pVtab)->module->files;
+    for (int i = files ? 0 : 1; i < 3; i++) {
+        const enum sql_name verdict = sql_name_of(arguments[i], &text[i]);
+        if (verdict == SQL_NAME_NOMEM) return SQLITE_NOMEM;
+        if (verdict == SQL_NAME_CUT) return complain(c, cut[i]);
+    }
+    if (text[1] != NULL && !sql_is_format(text[1])) return complain(c, SQL_NO_FORMAT);
     return SQLITE_OK;
 }
 
@@ -256,16 +326,15 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int given, const char *unuse
     cursor_clear(c);
     c->wanted[0] = '\0';
     for (int i = 0, next = 0; i < 3 && next < count; i++) {
-        if ((given >> i & 1) == 0) continue;
-        argument[i] = values[next++];
-        if (i == 0 || sqlite3_value_type(argument[i]) == SQLITE_NULL) continue;
-        text[i] = (const char *)sqlite3_value_text(argument[i]);
-        if (text[i] == NULL) return SQLITE_NOMEM;
+        if ((given >> i & 1) != 0) argument[i] = values[next++];
     }
     if (argument[0] == NULL) return complain(c, "which one?  It needs an argument");
     if (sqlite3_value_type(argument[0]) == SQLITE_NULL) return SQLITE_OK;
+    int code = take_texts(c, argument, text);
+    if (code != SQLITE_OK) return code;
     if (text[2] != NULL) snprintf(c->wanted, sizeof c->wanted, "%s", text[2]);
-    const int code = take_source(c, argument[0], &source);
+    code = text[0] != NULL ? take_file(c, text[0], text[1], &source)
+                           : take_blob(c, argument[0], &source);
     return code != SQLITE_OK ? code : cursor_begin(c, source, text[1]);
 }
 

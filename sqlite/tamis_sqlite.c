@@ -25,11 +25,12 @@ EXPORTED int sqlite3_tamissqlite_init(sqlite3 *db, char **error, const sqlite3_a
 
 int sqlite3_tamis_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
     SQLITE_EXTENSION_INIT2(api);
-    (void)error;
     struct sql_state *state = sql_state_new();
     if (state == NULL) return SQLITE_NOMEM;
     int code = sql_functions_register(db, state);
     if (code == SQLITE_OK) code = sql_tables_register(db, state);
+    /* As where it was loaded before, and a statement is under way. */
+    if (code != SQLITE_OK && error != NULL) *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
     sql_state_release(state);
     return code;
 }

@@ -1,12 +1,16 @@
 /* extension.c - the extension for SQLite, in this process: $TAMIS_EXTENSION is its file
  *
  * Values of every type as keys; NULL; filters out of constants, columns, subqueries and the
- * table-valued functions; damaged and hostile blobs; what a schema that is not trusted may do;
- * and memory that runs out in SQLite at every possible moment. */
+ * table-valued functions; other locales; damaged and hostile blobs; what a schema that is not
+ * trusted may do; and memory that runs out in SQLite at every possible moment. */
+#define _POSIX_C_SOURCE 200809L /* mkfifo, setenv */
+#include <errno.h>
+#include <locale.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../support/hostile.h"
 
@@ -129,7 +133,89 @@ static void options(void) {
     expect_error("SELECT tamis_build(k, 0.1, 'bloom', -1) FROM v", "capacity");
     expect_error("SELECT tamis_contains('text', 1)", "BLOB");
     expect_error("SELECT tamis_contains(x'', 1)", "ends before");
-    expect_error("SELECT tamis_contains(x'0011', 1, 'sieve')", "");
+    expect_error("SELECT tamis_contains(x'0011', 1, 'sieve')", "no such format");
+    expect_error("SELECT tamis_contains(x'0011', 1, '')", "no such format");
+    expect_error("SELECT kind FROM tamis_filter(x'0011', 'sieve')", "no such format");
+    expect_error("SELECT tamis_build(k, 0.1, 'bloom', 'many') FROM v", "capacity");
+    expect_error("SELECT tamis_build(k, 0.1, 'bloom', x'09') FROM v", "capacity");
+    expect("SELECT tamis_info(tamis_build(k, 0.1, 'bloom', '64')) ->> 'capacity' FROM v", "64");
+    /* What comes after a NUL is not passed over. */
+    expect_error("SELECT tamis_build(k, 0.1, 'bloom' || char(0) || 's') FROM v", "no such kind");
+    expect_error("SELECT tamis_contains(filter, 7, 'tamis' || char(0) || 's') FROM f",
+                 "no such format");
+    expect_error("SELECT kind FROM tamis_file('/etc/passwd' || char(0) || '.tamis')", "NUL");
+}
+
+/* ---------------------------------------------- filters that know how keys were made */
+
+/* A filter of one key, in the table `typed`. */
+static void typed_filter(uint32_t type, uint32_t flags, const void *key, size_t length) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *filter = NULL;
+    o.rate = 1e-6;
+    o.form.type = type;
+    o.form.flags = flags;
+    CHECK(tamis_build(&o, &key, &length, 1, &filter) == TAMIS_OK, "build");
+    struct bytes blob = bytes_of(filter);
+    tamis_free(filter);
+    ask("CREATE TABLE IF NOT EXISTS typed(filter)");
+    ask("DELETE FROM typed");
+    ask_with("INSERT INTO typed VALUES (?1)", &blob);
+    bytes_free(&blob);
+}
+
+static void numbers_as_records(void) {
+    /* 10^19 is no INTEGER of SQL, but it is a whole number and an u64. */
+    typed_filter(TAMIS_KEY_U64, 0, "\0\0\xe8\x89\x04\x23\xc7\x8a", 8);
+    expect("SELECT tamis_contains(filter, 10000000000000000000) FROM typed", "1");
+    expect("SELECT tamis_contains(filter, '10000000000000000000') FROM typed", "1");
+    expect("SELECT tamis_contains(filter, 10000000000000002048) FROM typed", "0");
+    expect("SELECT tamis_contains(filter, 1e20) FROM typed", "0");
+    /* Texts: that of SQL, and 7.0 = 7. */
+    typed_filter(TAMIS_KEY_BYTES, TAMIS_KEY_FOLD_CASE, "0.1", 3);
+    expect("SELECT tamis_contains(filter, 0.1) FROM typed", "1");
+    typed_filter(TAMIS_KEY_BYTES, TAMIS_KEY_FOLD_CASE, "7", 1);
+    expect("SELECT tamis_contains(filter, 7.0) + tamis_contains(filter, 7) FROM typed", "2");
+    typed_filter(TAMIS_KEY_UTF16, 0, "7\0", 2);
+    expect("SELECT tamis_contains(filter, 7.0) + tamis_contains(filter, 7) FROM typed", "2");
+    expect("SELECT tamis_contains(filter, '7') + tamis_contains(filter, 77) FROM typed", "1");
+}
+
+static void floats(void) {
+    typed_filter(TAMIS_KEY_F64, 0, "\0\0\0\0\0\0\xe0\x3f", 8); /* 0.5 */
+    expect("SELECT tamis_contains(filter, 0.5) + tamis_contains(filter, '.5') FROM typed", "2");
+    expect("SELECT tamis_contains(filter, 5) + tamis_contains(filter, '0,5') FROM typed", "0");
+    typed_filter(TAMIS_KEY_F32, 0, "\0\0\0\x3f", 4);
+    expect("SELECT tamis_contains(filter, 0.5) + tamis_contains(filter, '5e-1') FROM typed", "2");
+    typed_filter(TAMIS_KEY_F32, 0, "\0\0\x80\x7f", 4); /* infinity, which 10^39 is not */
+    expect("SELECT tamis_contains(filter, 9e999) + tamis_contains(filter, 'inf') FROM typed", "2");
+    expect("SELECT tamis_contains(filter, 1e39) + tamis_contains(filter, '1e39') FROM typed", "0");
+}
+
+/* Makes the locale "comma", in which 0.5 is written 0,5; false if that cannot be. */
+static bool comma_locale(void) {
+    char command[1500];
+    const char *const directory = run_directory();
+    snprintf(command, sizeof command,
+             "printf 'LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\ngrouping -1\n"
+             "END LC_NUMERIC\n' >'%s/source' && localedef -c -i '%s/source' '%s/comma' "
+             ">'%s/warnings' 2>&1; true",
+             directory, directory, directory, directory);
+    if (system(command) != 0) return false; /* it warns of half a locale, and makes it */
+    setenv("LOCPATH", directory, 1);
+    return setlocale(LC_NUMERIC, "comma") != NULL;
+}
+
+/* The host's locale is no reason to miss a key. */
+static void other_locale(void) {
+    if (!comma_locale()) {
+        fprintf(stderr, "there is no localedef here: other locales are left out\n");
+        return;
+    }
+    CHECK(strtod("0.5", NULL) == 0, "this is not the locale that it should be");
+    floats();
+    numbers_as_records();
+    setlocale(LC_NUMERIC, "C");
 }
 
 static void changing(void) {
@@ -212,7 +298,13 @@ static void files(void) {
     snprintf(sql, sizeof sql, "SELECT kind || keys FROM tamis_file('%s', 'tamis')", path);
     expect(sql, "fuse3");
     snprintf(sql, sizeof sql, "SELECT kind FROM tamis_file('%s', NULL, 'part')", path);
-    expect_error(sql, "say which");
+    expect_error(sql, "no parts");
+    /* A pipe has no writer to wait for. */
+    snprintf(path, sizeof path, "%s/pipe", run_directory());
+    CHECK(mkfifo(path, 0600) == 0 || errno == EEXIST, "mkfifo");
+    snprintf(sql, sizeof sql, "SELECT kind FROM tamis_file('%s')", path);
+    expect_error(sql, "not a file");
+    snprintf(path, sizeof path, "%s/x.tamis", run_directory());
     /* Not from within a schema. */
     snprintf(sql, sizeof sql, "CREATE VIEW leak AS SELECT * FROM tamis_file('%s')", path);
     ask(sql);
@@ -371,6 +463,9 @@ int main(int argc, char **argv) {
         keys_of_every_type();
         nulls();
         options();
+        numbers_as_records();
+        floats();
+        other_locale();
         changing();
         sources();
         no_memory();
