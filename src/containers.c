@@ -212,7 +212,7 @@ static bool part_contains(const tamis_container *c, size_t index, const void *ke
 bool tamis_container_contains(const tamis_container *c, const char *part, const void *key,
                               size_t length) {
     bool absent = false, asked = false;
-    if (part == NULL && c->holder->cover != NULL) {
+    if (part == NULL && c->holder->cover != NULL && !c->other_order) {
         if (c->count == 0) return true;
         const size_t index = c->holder->cover(c, key, length, &absent);
         return index < c->count ? part_contains(c, index, key, length) : !absent;

@@ -15,6 +15,9 @@
  *   - A database's tables have internal keys, with eight bytes at their end that are not in
  *     the filter; tables that were built directly have not.  Which it is the first key tells:
  *     the filter knows it with those bytes or without.
+ *   - The order of keys is the database's comparator's, of which a table tells nothing.  Nearly
+ *     all take the order of the bytes.  Where the index or the first data block shows another
+ *     one, nobody here knows which filter covers a key, and all are asked.
  *   - The reader takes a filter block that it cannot make sense of for "may match".  Here it is
  *     an error, because the table has checksums and the block passed them. */
 #include "core/bits.h"
@@ -142,11 +145,54 @@ static bool part_has(const tamis_container *c, size_t part, const uint8_t *key, 
 
 /* Type and sequence number: the type is 0 or 1. */
 static bool looks_internal(const struct tamis__entries *e) {
-    return e->key_bytes >= INTERNAL && e->key_bytes <= sizeof e->key &&
-           e->key[e->key_bytes - INTERNAL] <= 1;
+    return e->key_bytes >= INTERNAL && e->whole != NULL && e->whole[e->key_bytes - INTERNAL] <= 1;
+}
+
+/* ---- the order of keys */
+
+/* An entry's key in full, without what is LevelDB's own; NULL if it is not in one piece. */
+static const uint8_t *user_key(const tamis_container *c, const struct tamis__entries *e,
+                               uint64_t *length) {
+    *length = e->key_bytes;
+    if (c->internal_keys) *length = *length < INTERNAL ? 0 : *length - INTERNAL;
+    return e->whole;
+}
+
+static int compare(const uint8_t *a, uint64_t a_length, const uint8_t *b, uint64_t b_length) {
+    const size_t shorter = (size_t)(a_length < b_length ? a_length : b_length);
+    const int order = shorter == 0 ? 0 : memcmp(a, b, shorter);
+    return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+/* Are the keys of the block in the order of their bytes?  Those of one key's versions are equal. */
+static bool in_byte_order(const tamis_container *c, const uint8_t *block, uint64_t length) {
+    struct tamis__entries before, e;
+    if (!tamis__entries_start(&before, block, length) || !tamis__entries_start(&e, block, length)) {
+        return true;
+    }
+    (void)tamis__entries_next(&e);
+    while (tamis__entries_next(&e) && tamis__entries_next(&before)) {
+        uint64_t length_before, length_here;
+        const uint8_t *key_before = user_key(c, &before, &length_before);
+        const uint8_t *key = user_key(c, &e, &length_here);
+        if (key_before == NULL || key == NULL) continue;
+        if (compare(key_before, length_before, key, length_here) > 0) return false;
+    }
+    return true;
 }
 
 /* By the first key of the first data block; if both readings are in its filter, by its looks. */
+static void judge_key(tamis_container *c, const struct block *b, uint64_t part) {
+    struct tamis__entries e;
+    if (!tamis__entries_start(&e, b->bytes, b->length) || !tamis__entries_next(&e)) return;
+    if (e.whole == NULL) return;
+    const bool whole = part_has(c, (size_t)part, e.whole, e.key_bytes);
+    const bool cut =
+        e.key_bytes >= INTERNAL && part_has(c, (size_t)part, e.whole, e.key_bytes - INTERNAL);
+    c->internal_keys = whole == cut ? looks_internal(&e) : cut;
+}
+
+/* How keys are written in this table, and in which order they are. */
 static tamis_status judge_keys(tamis_container *c) {
     struct tamis__entries e;
     struct tamis__handle handle;
@@ -158,16 +204,14 @@ static tamis_status judge_keys(tamis_container *c) {
     c->internal_keys = looks_internal(&e);
     const uint64_t part = handle.offset >> c->base_lg;
     const tamis_status status = read_block(c, &handle, &b);
-    if (status == TAMIS_E_UNSUPPORTED || part >= c->count) return TAMIS_OK;
-    if (status != TAMIS_OK) return status;
-    if (tamis__entries_start(&e, b.bytes, b.length) && tamis__entries_next(&e) &&
-        e.key_bytes <= sizeof e.key) {
-        const bool whole = part_has(c, (size_t)part, e.key, e.key_bytes);
-        const bool cut =
-            e.key_bytes >= INTERNAL && part_has(c, (size_t)part, e.key, e.key_bytes - INTERNAL);
-        c->internal_keys = whole == cut ? looks_internal(&e) : cut;
+    if (status == TAMIS_OK) {
+        if (part < c->count) judge_key(c, &b, part);
+        c->other_order = !in_byte_order(c, b.bytes, b.length);
+        block_free(c, &b);
+    } else if (status != TAMIS_E_UNSUPPORTED) {
+        return status;
     }
-    block_free(c, &b);
+    c->other_order = c->other_order || !in_byte_order(c, c->index, c->index_bytes);
     return TAMIS_OK;
 }
 
@@ -192,17 +236,6 @@ static tamis_status table_open(tamis_container *c) {
 
 /* ---- asking */
 
-/* Does the key of the entry come before the one that is looked for? */
-static bool comes_before(const tamis_container *c, const struct tamis__entries *e, const void *key,
-                         size_t length) {
-    uint64_t own = e->key_bytes;
-    if (c->internal_keys) own = own < INTERNAL ? 0 : own - INTERNAL;
-    const uint64_t kept = own < sizeof e->key ? own : sizeof e->key;
-    const size_t shorter = kept < length ? (size_t)kept : length;
-    const int order = shorter == 0 ? 0 : memcmp(e->key, key, shorter);
-    return order != 0 ? order < 0 : own < length;
-}
-
 /* The first entry of the index that does not come before the key names its data block. */
 static size_t table_cover(const tamis_container *c, const void *key, size_t length, bool *absent) {
     struct tamis__entries e;
@@ -210,7 +243,10 @@ static size_t table_cover(const tamis_container *c, const void *key, size_t leng
     *absent = false;
     if (!tamis__entries_start(&e, c->index, c->index_bytes)) return c->count;
     while (tamis__entries_next(&e)) {
-        if (comes_before(c, &e, key, length)) continue;
+        uint64_t own;
+        const uint8_t *last = user_key(c, &e, &own);
+        if (last == NULL) return c->count; /* as good as no filter */
+        if (compare(last, own, key, length) < 0) continue;
         struct tamis__reader r = {e.value, e.value + e.value_bytes, false};
         if (!tamis__handle_read(&r, &handle)) return c->count;
         const uint64_t part = handle.offset >> c->base_lg;

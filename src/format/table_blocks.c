@@ -34,7 +34,7 @@ bool tamis__entries_start(struct tamis__entries *e, const uint8_t *block, uint64
     e->block = block;
     e->at = 0;
     e->end = length - 4 - 4 * restarts;
-    e->value = NULL;
+    e->value = e->whole = NULL;
     e->value_bytes = e->key_bytes = 0;
     e->bad = false;
     return true;
@@ -48,6 +48,7 @@ static void take_key(struct tamis__entries *e, uint64_t shared, const uint8_t *b
         if (length != 0) memcpy(e->key + shared, bytes, (size_t)(length < room ? length : room));
     }
     e->key_bytes = shared + length;
+    e->whole = shared == 0 ? bytes : e->key_bytes <= sizeof e->key ? e->key : NULL;
 }
 
 bool tamis__entries_next(struct tamis__entries *e) {

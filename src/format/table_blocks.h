@@ -24,8 +24,9 @@ struct tamis__entries {
     uint64_t at, end; /* of the entries, without the list of restarts */
     const uint8_t *value;
     uint64_t value_bytes;
-    uint8_t key[4096];  /* longer keys are cut: none that is looked for is so long */
-    uint64_t key_bytes; /* in full */
+    uint8_t key[4096];    /* longer keys are cut here: no name that is looked for is so long */
+    uint64_t key_bytes;   /* in full */
+    const uint8_t *whole; /* the key in full: in the block, or `key`; NULL if it is in neither */
     bool bad;
 };
 

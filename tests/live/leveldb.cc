@@ -2,6 +2,7 @@
 //
 // Every filter that tamis makes has the policy's bytes and answers; the policy obeys those that
 // tamis wrote; the tables of a database answer as the filters in them.
+#include <leveldb/comparator.h>
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
 #include <leveldb/write_batch.h>
@@ -71,29 +72,30 @@ static void one_filter(Random &random) {
     tamis_free(f);
 }
 
-static size_t one_database(Random &random, const std::string &path, bool compress) {
+// Puts the keys into a database, and closes it.
+static void fill(Random &random, const std::string &path, leveldb::Options options,
+                 const std::vector<std::string> &keys) {
     std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(10));
-    leveldb::Options options;
     options.create_if_missing = true;
     options.filter_policy = policy.get();
-    options.compression = compress ? leveldb::kSnappyCompression : leveldb::kNoCompression;
     options.write_buffer_size = 256 << 10;
     leveldb::DB *db = nullptr;
     need(leveldb::DB::Open(options, path, &db).ok(), "open a database");
-    std::vector<std::string> keys(20000);
-    for (std::string &k : keys) {
-        k = key(random);
+    for (const std::string &k : keys) {
         need(db->Put(leveldb::WriteOptions(), k, std::string(random() % 60, 'v')).ok(), "put");
     }
     db->CompactRange(nullptr, nullptr);
     delete db;
+}
+
+// The tables of a database, in which all keys must be.
+static std::vector<tamis_container *> open_tables(const std::string &path,
+                                                  const std::vector<std::string> &keys) {
     std::vector<tamis_container *> tables;
-    size_t parts = 0;
     for (const auto &entry : std::filesystem::directory_iterator(path)) {
         if (entry.path().extension() != ".ldb") continue;
         tamis_container *c = nullptr;
         need(tamis_container_open(entry.path().c_str(), nullptr, &c) == TAMIS_OK, "open a table");
-        parts += tamis_container_count(c);
         tables.push_back(c);
     }
     need(!tables.empty(), "a database without tables");
@@ -104,6 +106,18 @@ static size_t one_database(Random &random, const std::string &path, bool compres
         }
         need(found, "no table has a key of the database");
     }
+    return tables;
+}
+
+static size_t one_database(Random &random, const std::string &path, bool compress) {
+    leveldb::Options options;
+    options.compression = compress ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+    std::vector<std::string> keys(20000);
+    for (std::string &k : keys) k = key(random);
+    fill(random, path, options, keys);
+    const std::vector<tamis_container *> tables = open_tables(path, keys);
+    size_t parts = 0;
+    for (tamis_container *c : tables) parts += tamis_container_count(c);
     size_t positive = 0;
     for (int i = 0; i < 20000; i++) {
         const std::string k = key(random) + "absent";
@@ -116,6 +130,43 @@ static size_t one_database(Random &random, const std::string &path, bool compres
     return parts;
 }
 
+// Orders that are not that of the bytes, and of which a table does not tell.
+class Order : public leveldb::Comparator {
+   public:
+    explicit Order(bool fold) : fold_(fold) {}
+    const char *Name() const override { return fold_ ? "fold" : "backwards"; }
+    int Compare(const leveldb::Slice &a, const leveldb::Slice &b) const override {
+        if (!fold_) return b.compare(a);
+        const int order = folded(a).compare(folded(b));
+        return order != 0 ? order : a.compare(b);
+    }
+    void FindShortestSeparator(std::string *, const leveldb::Slice &) const override {}
+    void FindShortSuccessor(std::string *) const override {}
+
+   private:
+    static std::string folded(const leveldb::Slice &key) {
+        std::string text = key.ToString();
+        for (char &c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+        return text;
+    }
+    bool fold_;
+};
+
+// Of `count` keys that differ in case and number behind `common` equal bytes.
+static void strange_database(Random &random, const std::string &path, size_t count, size_t common,
+                             const leveldb::Comparator *order) {
+    leveldb::Options options;
+    if (order != nullptr) options.comparator = order;
+    std::vector<std::string> keys(count);
+    for (std::string &k : keys) {
+        k = std::string(common, 'p') +
+            static_cast<char>((random() % 2 ? 'a' : 'A') + random() % 26) +
+            std::to_string(random() % 100000);
+    }
+    fill(random, path, options, keys);
+    for (tamis_container *c : open_tables(path, keys)) tamis_container_free(c);
+}
+
 int main(int argc, char **argv) {
     const bool full = argc > 1 && std::string(argv[1]) == "--full";
     const int filters = full ? 20000 : 1000;
@@ -125,5 +176,11 @@ int main(int argc, char **argv) {
     size_t parts = one_database(random, "snappy.db", true);
     parts += one_database(random, "plain.db", false);
     std::printf("2 databases: %zu filters in their tables\n", parts);
+    const Order backwards(false), fold(true);
+    strange_database(random, "long.db", 400, 5000, nullptr);
+    strange_database(random, "backwards.db", 5000, 0, &backwards);
+    strange_database(random, "fold.db", 5000, 0, &fold);
+    strange_database(random, "few.db", 20, 0, &fold);
+    std::printf("long keys and other orders: every key is found\n");
     return 0;
 }
