@@ -51,6 +51,55 @@ static void check_odd(void) {
     vector_table_free(&t);
 }
 
+static uint8_t *find_text(const struct vector_bytes *bytes, const char *text) {
+    const size_t length = strlen(text);
+    for (size_t i = 0; i + length <= bytes->length; i++) {
+        if (memcmp(bytes->at + i, text, length) == 0) return bytes->at + i;
+    }
+    return NULL;
+}
+
+static tamis_status open_status(const struct vector_bytes *bytes) {
+    tamis_container *c = NULL;
+    const tamis_status status = tamis_container_view(bytes->at, bytes->length, NULL, &c);
+    tamis_container_free(c);
+    return status;
+}
+
+/* What the properties of a table say is believed with their checksum: a filter of prefixes alone
+ * must not be asked for keys. */
+static void check_properties(const char *path) {
+    struct vector_bytes bytes = vector_file(path);
+    uint8_t *checksum_type = bytes.at + bytes.length - 53;
+    uint8_t *whole = find_text(&bytes, "whole.key.filtering1");
+    uint8_t *number = find_text(&bytes, "external_sst_file.global_seqno");
+    if (whole == NULL || number == NULL) { /* a database's own table, or an old one */
+        vector_bytes_free(&bytes);
+        return;
+    }
+    whole += strlen("whole.key.filtering");
+    number += strlen("external_sst_file.global_seqno");
+    CHECK(open_status(&bytes) == TAMIS_OK, "%s", path);
+    memset(number, 5, 3); /* as ingesting does */
+    CHECK(open_status(&bytes) == TAMIS_OK, "%s, ingested", path);
+    *whole = '0';
+    CHECK(open_status(&bytes) == TAMIS_E_CHECKSUM, "%s, ingested and damaged", path);
+    memset(number, 0, 3);
+    CHECK(open_status(&bytes) == TAMIS_E_CHECKSUM, "%s, damaged", path);
+    *checksum_type = 0; /* none */
+    CHECK(open_status(&bytes) == TAMIS_E_UNSUPPORTED, "%s, of prefixes", path);
+    *whole = '1';
+    CHECK(open_status(&bytes) == TAMIS_OK, "%s, without checksums", path);
+    tally("tables with properties", 1);
+    vector_bytes_free(&bytes);
+}
+
+static void check_tables(void) {
+    struct vector_table t = vector_table("rocksdb/sst_manifest.tsv");
+    for (size_t i = 0; i < t.rows; i++) check_properties(vector_cell(&t, i, "sst"));
+    vector_table_free(&t);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "rocksdb");
     struct vector_table t = vector_table("rocksdb/manifest.tsv");
@@ -59,5 +108,6 @@ int main(int argc, char **argv) {
     vector_table_free(&t);
     check_odd();
     container_tables("rocksdb/sst_manifest.tsv", "rocksdb-table");
+    check_tables();
     return run_end();
 }
