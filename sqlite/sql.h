@@ -71,6 +71,7 @@ enum sql_name sql_name_of(sqlite3_value *value, const char **name);
 /* Is there a format of that name?  Parameters may follow it. */
 bool sql_is_format(const char *name);
 #define SQL_NO_FORMAT "there is no such format"
+#define SQL_NO_PART "there is no such part"
 
 /* Gives out a filter's own bytes without copying them. */
 void sql_result_bytes(sqlite3_context *context, struct sql_filter *f);

@@ -279,6 +279,18 @@ static int row_seek(struct cursor *c) {
     return SQLITE_OK;
 }
 
+/* Is there a part of the name that is wanted, with a filter or without? */
+static bool has_wanted(const struct cursor *c) {
+    tamis_part part = {.struct_size = sizeof part};
+    for (size_t i = 0; i < tamis_container_count(c->container); i++) {
+        if (tamis_container_part(c->container, i, &part) == TAMIS_OK &&
+            strcmp(c->wanted, part.name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Opens a source as a file of several filters, or as a filter. */
 static int cursor_begin(struct cursor *c, struct sql_filter *source, const char *format) {
     tamis_open_options o = TAMIS_OPEN_INIT;
@@ -286,7 +298,11 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
     c->source = source;
     const tamis_status container =
         tamis_container_view(source->bytes, source->size, &o, &c->container);
-    if (container == TAMIS_OK) return row_seek(c);
+    if (container == TAMIS_OK) {
+        /* No rows would look as if there were a filter that has nothing. */
+        const bool missing = c->wanted[0] != '\0' && !has_wanted(c);
+        return missing ? complain(c, SQL_NO_PART) : row_seek(c);
+    }
     if (c->wanted[0] != '\0') {
         return container == TAMIS_E_FORMAT ? complain(c, "it is one filter, and has no parts")
                                            : complain_status(c, container);
@@ -304,8 +320,7 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
 
 /* The texts of the arguments, NULL for those that are missing or NULL; a filter's own has none. */
 static int take_texts(struct cursor *c, sqlite3_value **arguments, const char **text) {
-    static const char *const cut[] = {"there is a NUL in the path", SQL_NO_FORMAT,
-                                      "there is no such part"};
+    static const char *const cut[] = {"there is a NUL in the path", SQL_NO_FORMAT, SQL_NO_PART};
     const bool files = ((struct table *)c->base.pVtab)->module->files;
     for (int i = files ? 0 : 1; i < 3; i++) {
         const enum sql_name verdict = sql_name_of(arguments[i], &text[i]);
