@@ -135,7 +135,7 @@ static void test_sizes_at_low_rates(void **state) {
     static const tamis_kind kinds[] = {TAMIS_BLOOM, TAMIS_GROWING};
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        for (double rate = 1e-8; rate > 1e-19; rate /= 1.7) {
+        for (double rate = 1e-8; rate > 1e-19; rate /= 4) {
             for (uint64_t n = 1; n < 2000000000; n = n < 3000 ? n * 5 / 4 + 1 : n * 7) {
                 tamis_options o = TAMIS_OPTIONS_INIT;
                 tamis_sizing s = TAMIS_SIZING_INIT;
