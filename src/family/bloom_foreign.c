@@ -7,7 +7,8 @@
  *     shape   word[0] m, word[1] k, word[2..7] notes of the codec: what else its header says
  *
  * Other systems write filters with k = 0 or m = 0, and read some that they do not understand
- * as "may match": both are a filter with k = 0, which has every key and takes none. */
+ * as "may match": both are a filter with k = 0, which has every key and takes none.  But DCSO's
+ * takes any, and does not change: so few keys at so high a rate are sized to no bits at all. */
 #include "family/bloom_table.h"
 #include "family/probe_kernel.h"
 
@@ -39,10 +40,32 @@ static const struct tamis__ops all_ops = {
     .contains_batch = all_contains_batch,
 };
 
+static tamis_status all_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    (void)f, (void)h;
+    if (fresh != NULL) *fresh = false;
+    return TAMIS_OK;
+}
+static tamis_status all_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  size_t count, bool *fresh, size_t *done) {
+    (void)f, (void)lo, (void)hi;
+    for (size_t i = 0; fresh != NULL && i < count; i++) fresh[i] = false;
+    *done = count;
+    return TAMIS_OK;
+}
+static const struct tamis__ops all_dcso_ops = {
+    .path = "portable",
+    .add = all_add,
+    .add_batch = all_add_batch,
+    .contains = all_contains,
+    .contains_batch = all_contains_batch,
+};
+
 static const struct tamis__ops *foreign_ops(const struct tamis__shape *shape, uint32_t cpu,
                                             bool shared) {
     (void)cpu, (void)shared;
-    if (shape->word[HASHES] == 0) return &all_ops;
+    if (shape->word[HASHES] == 0) {
+        return shape->scheme == TAMIS__SCHEME_DCSO ? &all_dcso_ops : &all_ops;
+    }
     switch (shape->scheme) {
         case TAMIS__SCHEME_WRAP32:
             return &wrap32_ops;
