@@ -34,9 +34,8 @@ enum { STAGE_KIND, FIRST, STAGES, RATE };
 #define STAGES_MAX 56
 #define CAPACITY_DEFAULT 4096
 #define CAPACITY_MAX ((uint64_t)1 << 56)
-#define DOUBLINGS \
-    24            /* that every filter can make at its rate: sixteen million times its capacity */
-#define GROUP 256 /* keys that go through the stages together */
+#define DOUBLINGS 24 /* that every filter can make at its rate */
+#define GROUP 256    /* keys that go through the stages together */
 
 struct growing {
     tamis_filter base;

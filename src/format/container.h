@@ -31,8 +31,7 @@ struct tamis_container {
     uint8_t *index_own; /* what was unpacked, to be freed; NULL: `index` is in the file */
     unsigned base_lg;
     bool internal_keys;
-    bool
-        other_order; /* keys are not in the order of their bytes: no filter is known to cover one */
+    bool other_order; /* keys are not in that of bytes: no filter is known to cover one */
 };
 
 /* One kind of file. */
