@@ -47,6 +47,13 @@ static tamis_status do_build_threads(struct stage *s) {
     return tamis_build_hash(&o, hashes, N, &s->made);
 }
 
+static tamis_status do_build_budget(struct stage *s) {
+    tamis_options o = metered(s, 0);
+    o.rate = 0;
+    o.bytes = 20000;
+    return tamis_build_hash(&o, hashes, N, &s->made);
+}
+
 static tamis_status do_build_bytes(struct stage *s) {
     const tamis_options o = metered(s, 0);
     static const void *keys[N];
@@ -165,6 +172,7 @@ static const struct scenario scenarios[] = {
     {"create", do_create, TAMIS_CAN_ADD, TAMIS_AUTO, 0, false},
     {"build", do_build, 0, TAMIS_AUTO, 0, false},
     {"build with threads", do_build_threads, 0, TAMIS_AUTO, 0, false},
+    {"build within a budget", do_build_budget, 0, TAMIS_AUTO, 0, false},
     {"build from bytes", do_build_bytes, 0, TAMIS_AUTO, 0, false},
     {"builder", do_builder, 0, TAMIS_AUTO, 0, false},
     {"builder that spills", do_builder_spill, 0, TAMIS_AUTO, 0, false},
