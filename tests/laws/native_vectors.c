@@ -16,7 +16,8 @@ struct vectors {
     struct vector_keys keys, probes;
 };
 
-static struct native_case case_of(const struct vector_table *t, size_t row) {
+/* What both tables have. */
+static struct native_case large_case_of(const struct vector_table *t, size_t row) {
     const struct native_case c = {
         .kind = vector_cell(t, row, "kind"),
         .arity = (uint32_t)vector_number(t, row, "arity"),
@@ -25,10 +26,15 @@ static struct native_case case_of(const struct vector_table *t, size_t row) {
         .capacity = vector_number(t, row, "capacity"),
         .keys = (size_t)vector_number(t, row, "keys"),
         .rate = strtod(vector_cell(t, row, "rate"), NULL),
-        .seed = vector_number(t, row, "seed"),
-        .keyed = vector_number(t, row, "keyed") != 0,
-        .form = vector_number(t, row, "form") != 0,
     };
+    return c;
+}
+
+static struct native_case case_of(const struct vector_table *t, size_t row) {
+    struct native_case c = large_case_of(t, row);
+    c.seed = vector_number(t, row, "seed");
+    c.keyed = vector_number(t, row, "keyed") != 0;
+    c.form = vector_number(t, row, "form") != 0;
     return c;
 }
 
@@ -93,15 +99,7 @@ static void check_row(const struct vectors *x, size_t row) {
 
 /* A large set gives the bytes that it always gave, and its keys are found in them. */
 static void check_large(const struct vector_table *large, size_t row) {
-    const struct native_case c = {
-        .kind = vector_cell(large, row, "kind"),
-        .arity = (uint32_t)vector_number(large, row, "arity"),
-        .stage = vector_cell(large, row, "stage"),
-        .how = vector_cell(large, row, "how"),
-        .capacity = vector_number(large, row, "capacity"),
-        .keys = (size_t)vector_number(large, row, "keys"),
-        .rate = strtod(vector_cell(large, row, "rate"), NULL),
-    };
+    const struct native_case c = large_case_of(large, row);
     if (c.keys > run_pick(100000, UINT64_MAX, UINT64_MAX) || !run_wants(c.kind)) return;
     for (unsigned portable = 0; portable < 2; portable++) {
         tamis_filter *f = NULL;
