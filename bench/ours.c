@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "pool.h"
 #include "tamis.h"
 
 #define BATCH 1024 /* keys a call: what a reader of records would gather */
@@ -17,6 +18,7 @@ static tamis_options options_of(const struct bench_contender *self, unsigned thr
     options.rate = self->rate;
     options.shared = self->shared;
     options.threads = threads;
+    options.allocator = bench_pool();
     return options;
 }
 
