@@ -17,7 +17,7 @@
 #include "store.h"
 
 static bool layers_alike(const struct layer *a, const struct layer *b) {
-    return a->kind == TAMIS_BLOOM && b->kind == TAMIS_BLOOM && a->capacity == b->capacity &&
+    return a->kind == b->kind && a->kind != TAMIS_CUCKOO && a->capacity == b->capacity &&
            a->segments == b->segments && a->rate == b->rate;
 }
 

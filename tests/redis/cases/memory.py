@@ -57,6 +57,19 @@ def test_bloom():
         assert bits <= 10.3 and rate <= _slack(0.01)
 
 
+def test_bloom_large():
+    """More items than a segment holds: another kind of filter, with less of the rate to spare."""
+    count = some(2100000, 4200000)
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "k", "0.01", "2100000")
+        _add(c, ["BF.MADD", "k"], count)
+        bits, rate = _bits(c, count=count), _rate(c, "BF")
+        _told("BF of %d in 2,100,000" % count, bits, rate)
+        _none_missing(c, "BF", count)
+        assert bits <= some(10.3, 15) and rate <= _slack(0.01)
+
+
 def test_bloom_grown():
     """Reserved for a tenth of what came."""
     with Server() as server:
