@@ -16,7 +16,7 @@
  * key, and a small filter is the one that is likely to grow.  From a hundred keys to a million:
  * 18 bits instead of 19.7, where RedisBloom takes 30.  A large filter has its size because somebody
  * gave it: its first layer gets LARGE_SHARE, with which a block filter is as small as a Bloom
- * filter is with FIRST_SHARE.  Grown ten-fold it takes 16.4 bits.
+ * filter is with FIRST_SHARE.  Grown ten-fold it takes 16.5 bits.
  *
  * 1.16 makes three layers one factor of ten (2.16^3 = 10.08), so a store that was sized for a
  * round number and holds another has no newest layer that is nearly empty.
