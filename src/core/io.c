@@ -3,7 +3,21 @@
 #include "core/io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
+
+int tamis__above_streams(int descriptor) {
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    const int moved = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int why = errno;
+    close(descriptor);
+    errno = why;
+    return moved;
+}
+
+int tamis__open(const char *path, int flags, mode_t mode) {
+    return tamis__above_streams(open(path, flags | O_CLOEXEC, mode));
+}
 
 bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at) {
     const uint8_t *from = bytes;

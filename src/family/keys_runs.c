@@ -163,7 +163,7 @@ void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run) {
 
 static int nameless_file(const char *directory) {
 #if defined(O_TMPFILE)
-    const int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    const int fd = tamis__open(directory, O_TMPFILE | O_RDWR, 0600);
     if (fd >= 0) return fd;
 #endif
     char name[4096];
@@ -174,7 +174,7 @@ static int nameless_file(const char *directory) {
     }
     const int named = mkstemp(name);
     if (named >= 0) unlink(name);
-    return named;
+    return tamis__above_streams(named);
 }
 
 #define VECTORS 256

@@ -31,18 +31,6 @@ static bool write_all(int fd, const uint8_t *bytes, uint64_t length) {
     return true;
 }
 
-/* Not 0, 1 or 2 even where those are closed: who writes to standard output must not write into a
- * filter. */
-int tamis__open(const char *path, int flags, mode_t mode) {
-    const int fd = open(path, flags | O_CLOEXEC, mode);
-    if (fd < 0 || fd > STDERR_FILENO) return fd;
-    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int why = errno;
-    close(fd);
-    errno = why;
-    return moved;
-}
-
 /* ---- locks */
 
 #if defined(F_OFD_SETLK)

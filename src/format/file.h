@@ -12,13 +12,8 @@
 #ifndef TAMIS_FORMAT_FILE_H
 #define TAMIS_FORMAT_FILE_H
 
-#include <sys/types.h>
-
 #include "core/alloc.h"
 #include "tamis.h"
-
-/* open(2) with O_CLOEXEC, for a descriptor above those of the standard streams. */
-int tamis__open(const char *path, int flags, mode_t mode);
 
 enum tamis__lock { TAMIS__LOCK_READERS = 0, TAMIS__LOCK_WRITER = 1 };
 
