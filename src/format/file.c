@@ -89,23 +89,32 @@ void tamis__path_free(char *path, size_t size) {
 
 /* ---- writing */
 
+/* Who died in `publish`, between its two names, has left a temporary that is the file itself: what
+ * is written to that one is written to the file, and it would never go away. */
+static bool has_other_name(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && st.st_nlink > 1;
+}
+
 /* Opens and locks the temporary; -1 and errno if that cannot be. */
 static int open_part(const char *part, mode_t mode) {
     for (;;) {
         /* Not blocking: a pipe of that name has no reader, and would be waited for. */
         const int fd = tamis__open(part, O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK, mode);
         if (fd < 0) return -1;
-        const bool locked = flock(fd, LOCK_EX) == 0;
-        if (locked && tamis__same_file(part, fd)) {
-            if (ftruncate(fd, 0) == 0) return fd;
-        } else if (locked) {
-            close(fd); /* another writer has just renamed it: try again */
-            continue;
+        bool good = flock(fd, LOCK_EX) == 0, again = false;
+        if (good && !tamis__same_file(part, fd)) {
+            again = true; /* another writer has just renamed it */
+        } else if (good && has_other_name(fd)) {
+            again = good = unlink(part) == 0;
+        } else if (good) {
+            good = ftruncate(fd, 0) == 0;
         }
+        if (good && !again) return fd;
         const int why = errno;
         close(fd);
         errno = why;
-        return -1;
+        if (!good) return -1;
     }
 }
 
