@@ -99,8 +99,9 @@ static int add_main(struct args *args) {
     for (int id; (id = args_next(args)) != ARG_END;) request_take(&r, id, args);
     request_check(&r);
 
+    target_apart(r.file, &r.inputs, &r.keys); /* opening it may remove an old journal */
     struct add a = {.filter = request_open(&r, r.file, OPEN_CHANGE)};
-    target_check(r.file, true, &r.inputs);
+    target_check(r.file, true, &r.inputs, &r.keys);
     tamis_facts facts = filter_facts_brief(a.filter);
     if (!(facts.caps & TAMIS_CAN_ADD)) {
         die("'%s' is a %s filter: %s", r.file, tamis_kind_name(facts.kind),

@@ -3,7 +3,9 @@
  * Threads split, hash, and give the hashes to a builder, which needs neither their number nor their
  * order.  With -n and a kind that takes adds, the builder adds as it goes: then in input order, so
  * that the same input makes the same file. */
+#include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "filters.h"
@@ -27,7 +29,8 @@ static const struct option_spec build_options[] = {
 struct build {
     struct hashing hashing; /* first: the pipeline's work reads it */
     tamis_builder *builder;
-    atomic_int *status; /* the first failure of the builder */
+    atomic_int *status; /* a failure of the builder, */
+    atomic_int *error;  /* and its errno */
 };
 
 struct build_request {
@@ -78,8 +81,7 @@ static void build_parse(struct args *args, struct build_request *r) {
     }
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
     key_options_check(&r->keys);
-    target_check(r->output, r->force, &r->inputs);
-    target_not_secret(r->output, &r->keys);
+    target_check(r->output, r->force, &r->inputs, &r->keys);
 }
 
 /* Another system's filter? */
@@ -104,6 +106,14 @@ static void build_options_complete(struct build_request *r) {
     if (want->format != NULL && want->kind != TAMIS_AUTO) {
         die("-k and --to contradict each other: a format has its own kind of filter");
     }
+    if (is_foreign(want) && r->keys.key_file != NULL) {
+        die("--to %s and --key-file contradict each other: such a filter has no secret",
+            want->format);
+    }
+    if (is_foreign(want) && (r->keys.form.flags & TAMIS_KEY_PREHASHED)) {
+        die("--to %s and --prehashed contradict each other: that system hashes keys itself",
+            want->format);
+    }
     if (want->kind == TAMIS_AUTO) choose_kind(want);
     want->threads = run_options_threads(&r->run);
     want->secret = key_options_secret(&r->keys);
@@ -124,7 +134,10 @@ static tamis_filter *build_hasher(const tamis_options *want) {
 }
 
 static bool build_is_good(const struct build *b, tamis_status status) {
-    if (status != TAMIS_OK) atomic_store(b->status, (int)status);
+    if (status != TAMIS_OK) {
+        atomic_store(b->error, errno);
+        atomic_store(b->status, (int)status);
+    }
     return atomic_load(b->status) == TAMIS_OK;
 }
 
@@ -173,20 +186,37 @@ static bool build_emit_bytes(void *context, struct block *block, uint64_t before
     return build_is_good(b, status);
 }
 
-static _Noreturn void build_failed(const struct build_request *r, tamis_status status) {
+/* Why another system's filter is not made. */
+static _Noreturn void foreign_failed(const struct build_request *r, tamis_status status) {
+    if (status == TAMIS_E_UNSUPPORTED && r->want.memory != 0) {
+        die("--to %s: all keys wait in memory there: leave --memory out, or try it with -n",
+            r->want.format);
+    }
+    if (status == TAMIS_E_UNSUPPORTED) {
+        die("--to %s: such a filter cannot be made with these options", r->want.format);
+    }
+    die("--to %s: it does not take these parameters, makes no filter of this size, or can only be "
+        "read",
+        r->want.format);
+}
+
+static _Noreturn void spill_failed(int error) {
+    const char *directory = getenv("TMPDIR");
+    if (directory == NULL || directory[0] == '\0') directory = "/tmp";
+    die("cannot spill keys to '%s': %s; set TMPDIR to a directory with room", directory,
+        strerror(error));
+}
+
+static _Noreturn void build_failed(const struct build_request *r, tamis_status status, int error) {
     const char *kind = tamis_kind_name(r->want.kind);
     switch (status) {
         case TAMIS_E_KEY:
             die("the keys of a %s filter are 64-bit integers: give --as u64 (or i64)",
                 r->want.format);
         case TAMIS_E_ARGUMENT:
-            if (r->want.format == NULL) break;
-            die("--to %s: it does not take these parameters, makes no filter of this size, or can "
-                "only be read",
-                r->want.format);
         case TAMIS_E_UNSUPPORTED:
             if (r->want.format == NULL) break;
-            die("--to %s: such a filter cannot be made with these options", r->want.format);
+            foreign_failed(r, status);
         case TAMIS_E_FULL:
             die("more keys than the %s filter has room for: give a larger -n than %s, or none",
                 kind != NULL ? kind : r->want.format, text_count(r->want.capacity).at);
@@ -195,7 +225,7 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
                 text_exact(r->want.rate).at, kind != NULL ? "-k" : "--to",
                 kind != NULL ? kind : r->want.format);
         case TAMIS_E_IO:
-            die("cannot spill keys to disk; set TMPDIR to a directory with room");
+            spill_failed(error);
         default:
             break;
     }
@@ -224,26 +254,27 @@ static struct job build_job(const struct build_request *r, struct build *b) {
 }
 
 static tamis_filter *build_run(struct build_request *r, uint64_t *keys) {
-    atomic_int failure = TAMIS_OK;
+    atomic_int failure = TAMIS_OK, error = 0;
     struct build b = {.hashing = {.form = r->keys.form, .delimiter = r->keys.delimiter},
-                      .status = &failure};
+                      .status = &failure,
+                      .error = &error};
     struct reader reader;
     reader_open(&reader, &r->inputs, r->keys.delimiter);
     tamis_status status = tamis_builder_create(&r->want, &b.builder);
-    if (status != TAMIS_OK) build_failed(r, status);
+    if (status != TAMIS_OK) build_failed(r, status, errno);
     tamis_filter *hasher = build_hasher(&r->want);
     b.hashing.filter = hasher;
 
     const struct job job = build_job(r, &b);
     progress_start(&r->run, "build", reader.total_bytes, false);
     pipeline_run(&reader, &job, job.work == work_nothing ? 1 : r->want.threads);
-    if (failure != TAMIS_OK) build_failed(r, (tamis_status)failure);
+    if (failure != TAMIS_OK) build_failed(r, (tamis_status)failure, error);
 
     *keys = tamis_builder_count(b.builder);
     progress_phase("making the filter");
     tamis_filter *filter;
     status = tamis_builder_finish(b.builder, &filter);
-    if (status != TAMIS_OK) build_failed(r, status);
+    if (status != TAMIS_OK) build_failed(r, status, errno);
     tamis_builder_free(b.builder);
     tamis_free(hasher);
     return filter;

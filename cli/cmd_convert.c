@@ -56,8 +56,7 @@ static void convert_parse(struct args *args, struct convert_request *r) {
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
     if (r->files.count != 1) die("give one filter to convert");
     key_options_check(&r->keys);
-    target_check(r->output, r->force, &r->files);
-    target_not_secret(r->output, &r->keys);
+    target_check(r->output, r->force, &r->files, &r->keys);
 }
 
 static int convert_main(struct args *args) {

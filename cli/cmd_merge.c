@@ -54,8 +54,7 @@ static void merge_parse(struct args *args, struct merge_request *r) {
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
     if (r->files.count < 2) die("give two filters or more to merge");
     key_options_check(&r->keys);
-    target_check(r->output, r->force, &r->files);
-    target_not_secret(r->output, &r->keys);
+    target_check(r->output, r->force, &r->files, &r->keys);
 }
 
 static tamis_filter *merge_open(const struct merge_request *r, size_t i, enum open_mode mode) {

@@ -81,8 +81,9 @@ static int remove_main(struct args *args) {
 
     struct reader reader;
     struct removal r = {.reader = &reader, .delimiter = request.keys.delimiter};
+    target_apart(request.file, &request.inputs, &request.keys); /* as in `add` */
     r.filter = request_open(&request, request.file, OPEN_CHANGE);
-    target_check(request.file, true, &request.inputs);
+    target_check(request.file, true, &request.inputs, &request.keys);
     tamis_facts facts = filter_facts_brief(r.filter);
     if (!(facts.caps & TAMIS_CAN_REMOVE)) {
         die("'%s' is a %s filter, and %s; counting and cuckoo can", request.file,

@@ -207,7 +207,9 @@ static void uniq_parse(struct args *args, struct uniq_request *r) {
     if (r->common.file != NULL && strcmp(r->common.file, "-") == 0) {
         die("--save needs a file: standard output is for the records");
     }
-    if (r->common.file != NULL) target_check(r->common.file, true, &r->common.inputs);
+    if (r->common.file != NULL) {
+        target_check(r->common.file, true, &r->common.inputs, &r->common.keys);
+    }
 }
 
 /* The filter that an earlier run has saved. */
@@ -236,12 +238,13 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
 }
 
 /* A filter that was not made by uniq may be over its capacity, or promise nothing: then its rate is
- * what it is now.  New ones have then been let through at 1 less that rate, or at more before, so
- * those that were tell how many were not, at most; and not more than were dropped. */
+ * what it is now.  New ones are let through at 1 less that rate, or at more before: so many were
+ * not, at most, while these were, and until the next one will be; and not more than were dropped.
+ */
 static double wrongly_dropped(const struct uniq *u, double rate, bool promised) {
     const double fresh = (double)u->fresh, dropped = (double)(u->records - u->fresh);
     if (promised) return fresh * rate;
-    return rate < 1 ? fmin(fresh * rate / (1 - rate), dropped) : dropped;
+    return rate < 1 ? fmin((fresh + 1) * rate / (1 - rate), dropped) : dropped;
 }
 
 static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
@@ -301,14 +304,10 @@ static int uniq_main(struct args *args) {
     if (save != NULL) progress_phase("writing");
     if (save != NULL && u.reopened) {
         request_save(&r.common, u.seen);
-    } else if (save != NULL) {
-        if (access(save, F_OK) == 0) {
-            die("'%s' was made by another run meanwhile and is left as it is: what this one has "
-                "seen "
-                "is not in it",
-                save);
-        }
-        filter_save(u.seen, save, true);
+    } else if (save != NULL && !filter_save_new(u.seen, save)) {
+        die("'%s' was made by another run meanwhile and is left as it is: what this one has seen "
+            "is not in it",
+            save);
     }
     progress_end();
     if (!r.common.run.quiet && u.output.error == 0) uniq_summary(&u, &facts);

@@ -174,9 +174,36 @@ tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, b
 
 /* ---- saving */
 
-static void directory_check(const char *path) {
-    char *copy = (char *)need(strlen(path) + 2);
-    strcpy(copy, path);
+/* As if the link at `path`, which has room for PATH_MAX bytes, were what it points to; false if it
+ * is no link. */
+static bool follow_link(char *path) {
+    char to[PATH_MAX];
+    const ssize_t length = readlink(path, to, sizeof to - 1);
+    if (length < 0) return false;
+    to[length] = '\0';
+    const char *slash = strrchr(path, '/');
+    const size_t directory = to[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    if (directory + (size_t)length >= PATH_MAX) return false;
+    memcpy(path + directory, to, (size_t)length + 1);
+    return true;
+}
+
+#define LINKS_MOST 40 /* as the system */
+
+/* Through symbolic links: what they point to is written, also if it is not there yet. */
+static const char *real_path(const char *path, char real[PATH_MAX]) {
+    if (realpath(path, real) != NULL) return real;
+    if (strlen(path) >= PATH_MAX) return path;
+    strcpy(real, path);
+    for (int links = 0; links < LINKS_MOST && follow_link(real); links++) {
+    }
+    return real;
+}
+
+/* Can there be a file at `target`, which `path` means? */
+static void directory_check(const char *path, const char *target) {
+    char *copy = (char *)need(strlen(target) + 2);
+    strcpy(copy, target);
     char *slash = strrchr(copy, '/');
     if (slash == NULL) {
         strcpy(copy, ".");
@@ -192,8 +219,30 @@ static void directory_check(const char *path) {
     free(copy);
 }
 
-void target_check(const char *path, bool force, const struct words *inputs) {
+void target_apart(const char *path, const struct words *inputs, const struct key_options *keys) {
+    static const char *const endings[] = {"", ".part", ".journal"};
+    const struct words secret = {.at = (const char **)&keys->key_file, .count = 1};
+    char real[PATH_MAX], name[PATH_MAX + 16];
+    const char *target = real_path(path, real);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const char *what = "an input";
+        snprintf(name, sizeof name, "%s%s", target, endings[i]);
+        const char *same = input_same_file(inputs, name);
+        if (same == NULL && keys->key_file != NULL) {
+            what = "the key file";
+            same = input_same_file(&secret, name);
+        }
+        if (same == NULL) continue;
+        if (i == 0) die("'%s' is also %s: give another name", path, what);
+        die("'%s' is %s, and would be lost: a file of that name is needed to write '%s'",
+            strcmp(same, "-") == 0 ? name : same, what, path);
+    }
+}
+
+void target_check(const char *path, bool force, const struct words *inputs,
+                  const struct key_options *keys) {
     struct stat status;
+    char real[PATH_MAX];
     if (strcmp(path, "-") == 0) {
         if (term_is(stdout)) {
             die("a filter is not written to a terminal: redirect standard output, or give -o FILE");
@@ -201,27 +250,18 @@ void target_check(const char *path, bool force, const struct words *inputs) {
         return;
     }
     if (path[0] == '\0') die("the name of the file to be written is empty");
-    const bool nowhere = stat(path, &status) != 0;
-    if (nowhere && !force && lstat(path, &status) == 0) { /* a link to what is not there */
+    const bool exists = stat(path, &status) == 0;
+    if (!exists && errno == ELOOP) die("cannot write '%s': %s", path, strerror(errno));
+    if (!exists && !force && lstat(path, &status) == 0) { /* a link to what is not there */
         die("'%s' exists already: give -f to replace it", path);
     }
-    const bool exists = !nowhere;
     if (exists && S_ISDIR(status.st_mode)) die("cannot write '%s': it is a directory", path);
-    if (inputs != NULL && input_same_file(inputs, path) != NULL) {
-        die("'%s' is also an input: give another name", path);
-    }
+    target_apart(path, inputs, keys);
     if (exists && !S_ISREG(status.st_mode)) {
         die("cannot replace '%s': it is not a regular file", path);
     }
     if (exists && !force) die("'%s' exists already: give -f to replace it", path);
-    directory_check(path);
-}
-
-void target_not_secret(const char *path, const struct key_options *keys) {
-    const struct words secret = {.at = (const char **)&keys->key_file, .count = 1};
-    if (keys->key_file != NULL && input_same_file(&secret, path) != NULL) {
-        die("'%s' is also the key file: give another name", path);
-    }
+    directory_check(path, exists ? path : real_path(path, real));
 }
 
 static bool to_output(void *context, const void *bytes, size_t length) {
@@ -239,31 +279,36 @@ static void save_to_stdout(const tamis_filter *filter) {
     if (status != TAMIS_OK) die("cannot write the filter: %s", tamis_status_text(status));
 }
 
-/* Through a symbolic link: what it points to is replaced. */
-static const char *real_path(const char *path, char real[PATH_MAX]) {
-    return realpath(path, real) != NULL ? real : path;
-}
-
 static void saved_or_die(const char *path, tamis_status status, int error) {
     if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
     if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
 }
 
-void filter_save(const tamis_filter *filter, const char *path, bool force) {
-    if (strcmp(path, "-") == 0) {
-        save_to_stdout(filter);
-        return;
-    }
+/* To a file; false if there is one, and `replace` is not. */
+static bool save_to_file(const tamis_filter *filter, const char *path, bool replace) {
     /* A symbolic link is to stay one: replace what it points to. */
     char real[PATH_MAX];
     const char *target = real_path(path, real);
     interrupt_saving(target);
     errno = 0;
-    const tamis_status status = tamis_save(filter, target, force);
+    const tamis_status status = tamis_save(filter, target, replace);
     const int error = errno;
     interrupt_saved();
-    if (status == TAMIS_E_EXISTS) die("'%s' exists already: give -f to replace it", path);
+    if (status == TAMIS_E_EXISTS) return false;
     saved_or_die(path, status, error);
+    return true;
+}
+
+void filter_save(const tamis_filter *filter, const char *path, bool force) {
+    if (strcmp(path, "-") == 0) {
+        save_to_stdout(filter);
+    } else if (!save_to_file(filter, path, force)) {
+        die("'%s' exists already: give -f to replace it", path);
+    }
+}
+
+bool filter_save_new(const tamis_filter *filter, const char *path) {
+    return save_to_file(filter, path, false);
 }
 
 bool part_is(const tamis_part *part, const char *name) {
@@ -334,10 +379,12 @@ tamis_container *container_open(const struct source *source) {
 /* ---- talking about them */
 
 struct text filter_distinct(const tamis_facts *facts) {
-    const struct text estimate = text_estimate(facts->distinct, facts->distinct_error);
-    if (facts->rate_now < 1 || strncmp(estimate.at, "about ", 6) != 0) return estimate;
+    const double error = facts->distinct_error;
+    if (facts->rate_now < 1 || error <= 0) return text_estimate(facts->distinct, error);
+    const struct text low = text_estimate(facts->distinct - 2 * error, error);
     struct text least;
-    snprintf(least.at, sizeof least.at, "at least %.38s", estimate.at + 6);
+    snprintf(least.at, sizeof least.at, "at least %.38s",
+             strncmp(low.at, "about ", 6) == 0 ? low.at + 6 : low.at);
     return least;
 }
 

@@ -36,16 +36,21 @@ tamis_facts filter_facts(const tamis_filter *filter);
 /* The same without a pass over the table: see tamis_info_brief. */
 tamis_facts filter_facts_brief(const tamis_filter *filter);
 
-/* Dies unless a filter may be written to `path` ("-": standard output): it must not be there
- * already (but with `force`), not be one of the inputs, and its directory must take files.
- * Called before the work, so that nothing is done in vain. */
-void target_check(const char *path, bool force, const struct words *inputs);
+/* Dies if an input, or the key file, is the file at `path`, or has the name of one that writing it
+ * takes for a while (PATH.part, PATH.journal): it would be lost. */
+void target_apart(const char *path, const struct words *inputs, const struct key_options *keys);
 
-/* Dies if `path` is the key file: the secret would be lost, and with it the filters. */
-void target_not_secret(const char *path, const struct key_options *keys);
+/* Dies unless a filter may be written to `path` ("-": standard output): it must not be there
+ * already (but with `force`), be apart from the inputs, and its directory must take files.
+ * Called before the work, so that nothing is done in vain. */
+void target_check(const char *path, bool force, const struct words *inputs,
+                  const struct key_options *keys);
 
 /* Writes it there, atomically, through symbolic links; dies if that fails. */
 void filter_save(const tamis_filter *filter, const char *path, bool force);
+
+/* The same where there must be no such file; false, and nothing is done, if there is. */
+bool filter_save_new(const tamis_filter *filter, const char *path);
 
 /* Writes a filter that was opened with OPEN_CHANGE back to where it came from, which may be a part
  * of a file.  Returns the bytes that were written: fewer than it has if it was changed in place. */

@@ -1,5 +1,5 @@
 /* interrupt.c - signals: clean up, then die of them as is due */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE
 
 #include "interrupt.h"
 
@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -30,11 +32,32 @@ static void die_of(int number) {
     raise(number);
 }
 
-/* Only calls that are allowed in a handler.  The default action is restored here, not by
- * SA_RESETHAND: with that, a second signal that comes before the handler has begun kills at once,
- * and timeout(1) always sends two. */
+/* Descriptors among which that of the temporary is looked for. */
+#define DESCRIPTORS_LOOKED_AT 256
+
+static bool is_temporary(int descriptor) {
+    struct stat named, open;
+    return stat(temporary, &named) == 0 && fstat(descriptor, &open) == 0 &&
+           open.st_ino == named.st_ino && open.st_dev == named.st_dev;
+}
+
+/* Is the temporary open in this process, and locked by it?  Two that write the same file take turns
+ * at it: who waits has it open as well, but cannot have the lock, and must leave it alone. */
+static bool is_ours(void) {
+    for (int d = STDERR_FILENO + 1; d < DESCRIPTORS_LOOKED_AT; d++) {
+        const bool locked = is_temporary(d) && flock(d, LOCK_EX | LOCK_NB) == 0;
+        if (locked && is_temporary(d)) return true; /* nor has it been renamed before */
+    }
+    return false;
+}
+
+static bool remove_temporary(void) { return saving && is_ours() && unlink(temporary) == 0; }
+
+/* Only calls that are allowed in a handler (and flock, which is a call of the system alone).  The
+ * default action is restored here, not by SA_RESETHAND: with that, a second signal that comes
+ * before the handler has begun kills at once, and timeout(1) always sends two. */
 static void on_signal(int number) {
-    const int written_anew = saving && unlink(temporary) == 0;
+    const bool written_anew = remove_temporary();
     if (committing && !written_anew) {
         postponed = number;
         return;
@@ -46,7 +69,7 @@ static void on_signal(int number) {
 /* A mapped file has been cut short by somebody: what was there cannot be read any more. */
 static void on_lost_page(int number) {
     (void)number;
-    if (saving) unlink(temporary);
+    (void)remove_temporary();
     if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
     write_plainly("tamis: a filter was cut short while it was being read\n");
     _exit(EXIT_ERROR);

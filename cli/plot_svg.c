@@ -146,12 +146,12 @@ void plot_svg(struct plot *plots, size_t count, const char *path) {
     bool good = to != NULL;
     if (good) {
         svg_write(plots, count, to);
-        good = ferror(to) == 0;
-        good = fclose(to) == 0 && good;
-        if (good && file) good = rename(part, path) == 0;
+        good = fflush(to) == 0 && ferror(to) == 0;
+        if (good && file) good = fsync(fileno(to)) == 0 && rename(part, path) == 0;
     }
     const int why = errno;
     if (!good && file && to != NULL) unlink(part);
+    if (to != NULL) fclose(to); /* not before: a signal removes the temporary that is open */
     interrupt_saved();
     free(part);
     if (!good) die("cannot write '%s': %s", path, strerror(why));

@@ -31,6 +31,9 @@ for file in random.tamis empty.tamis elf.tamis keys; do
     check "uniq into $file" rc=2 err="'$file'" in='1\n' out='' -- "$TAMIS" uniq --save $file
 done
 truth 'nothing was written' test ! -e m.tamis
+for command in query add remove verify info measure; do # however it opens it
+    check "$command: nothing is no filter" rc=2 out='' err="'empty.tamis' is not a filter of a known format" in='1\n' -- "$TAMIS" $command empty.tamis
+done
 for command in query add remove verify info measure; do
     check "$command of nothing there" rc=2 out='' err="cannot open 'no.tamis': No such file or directory" in='1\n' -- "$TAMIS" $command no.tamis
     check "$command of a path through a file" rc=2 out='' err='Not a directory' in='1\n' -- "$TAMIS" $command keys/x
@@ -77,7 +80,7 @@ if mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
     check 'no space: a drawing' rc=2 out='*' err='p.svg.*No space left' -- "$TAMIS" plan -n 1M --svg small/p.svg
     truth 'no space: the old drawing' test "$(cat small/p.svg)" = old
     rm small/p.svg small/fill
-    check 'no space: spilling' rc=2 err='TMPDIR' -- env TMPDIR="$PWD/small" "$TAMIS" build --memory 64Ki -o big.tamis many many many
+    check 'no space: spilling' rc=2 err="cannot spill keys to '.*/small': No space left on device; set TMPDIR" -- env TMPDIR="$PWD/small" "$TAMIS" build --memory 64Ki -o big.tamis many many many
     truth 'no space: no filter' test ! -e big.tamis
     umount small
 fi
@@ -93,6 +96,8 @@ check 'all closed' out='' err='' -- bash -c '"$TAMIS" build -o all.tamis k <&- >
 same 'all closed: the same filter' all.tamis k.tamis
 same 'the input is as it was' k k.before
 same 'the filter is as it was' k.tamis f.before
+check 'spilling with standard error closed' out='' err='' -- bash -c '(seq 200000; sleep 1.2; seq 200001 400000) | "$TAMIS" build --progress --memory 64Ki -o spilled.tamis 2>&-'
+check 'no key is lost to the progress line' err='all 400,000 keys' -- "$TAMIS" verify spilled.tamis <(seq 400000)
 
 # a filter that somebody cuts short while it is asked
 seq 1000000 >many; build cut.tamis many

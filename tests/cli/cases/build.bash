@@ -120,13 +120,19 @@ build m2.tamis --memory 1Mi many
 same '--memory gives the same bytes' m1.tamis m2.tamis
 check '--memory 0' rc=2 err='--memory must be from 1' -- "$TAMIS" build -f --memory 0 -o m.tamis keys
 check '--memory that is none' rc=2 err="--memory: 'x'" -- "$TAMIS" build -f --memory x -o m.tamis keys
-check 'a spill directory that is not there' rc=2 err='TMPDIR' -- env TMPDIR=/nonexistent "$TAMIS" build -f --memory 1Mi -o m.tamis many
+check 'a spill directory that is not there' rc=2 err="cannot spill keys to '/nonexistent': No such file or directory; set TMPDIR" -- env TMPDIR=/nonexistent "$TAMIS" build -f --memory 1Mi -o m.tamis many
 
 # kinds and formats
 check 'an unknown kind' rc=2 err="unknown kind 'blom'; did you mean 'bloom'" -- "$TAMIS" build -k blom -o k.tamis keys
 check 'a kind like no other' rc=2 err='the kinds are bloom, block' -- "$TAMIS" build -k zzzzzz -o k.tamis keys
 check '--to tamis' err='*' -- "$TAMIS" build -f --to tamis -o k.tamis keys
 check 'an unknown format' rc=2 err="unknown format 'tammis'; did you mean 'tamis'" -- "$TAMIS" build --to tammis -o k.tamis keys
+printf '%032d\n' 1 >secret
+check '--to and --key-file' rc=2 err='--to guava and --key-file contradict' -- "$TAMIS" build --to guava --key-file secret -o g keys
+check '--to and --prehashed' rc=2 err='--to guava and --prehashed contradict' -- "$TAMIS" build --to guava --prehashed -o g keys
+check '--to and --memory' rc=2 err='--to guava: .*leave --memory out' -- "$TAMIS" build --to guava --memory 1Mi -o g keys
+check '--to, -n and --memory' err='*' -- "$TAMIS" build --to guava -n 100K --memory 1Mi -o g keys
+rm -f g secret
 check 'a rate below what static kinds reach' err='^k.tamis: bloom, .* expected rate [0-9.]*e-1[23]$' -- "$TAMIS" build -f -p 1e-12 -o k.tamis keys
 check 'and one key at it is not over capacity' in='x\n' err='^k.tamis: bloom, 1 key ' -- "$TAMIS" build -f --to tamis -p 1e-12 -o k.tamis
 check 'a rate that no kind reaches' rc=2 err='-p 1e-30 is lower than -k bloom can reach' -- "$TAMIS" build -f -p 1e-30 -o k.tamis keys

@@ -97,6 +97,8 @@ check 'many to be dropped' out='*' err='expect at most [0-9]{3} wrongly dropped'
 seq 3000 | "$TAMIS" build -q -k bloom -n 1000 -o full.tamis 2>/dev/null
 check 'one that is over its capacity' rc=3 out='*' err='^uniq: 9,001 records, .*; expect at most [1-9],[0-9]+ wrongly dropped \(rate [1-9][0-9.]* %\)' -- \
     bash -c 'seq 3000 12000 | "$TAMIS" uniq --save full.tamis'
+seq 100 | "$TAMIS" build -q -k bloom -n 10 -o fuller.tamis 2>/dev/null
+check 'one that lets next to nothing through' rc=3 in='1\n2\n3\n' out='' err='3 records, 0 new, 3 seen before; expect at most 3 wrongly dropped \(rate 9' -- "$TAMIS" uniq --save fuller.tamis
 seq 100 | "$TAMIS" build -q --to parquet -n 100 -o p.parquet
 check 'one that promises nothing' in='5\nx\n' out='x\n' err='expect at most [0-9.e-]+ wrongly dropped \(rate 0?\.?[0-9.e-]+ ?%?\)' -- "$TAMIS" uniq --save p.parquet
 seq 100 | "$TAMIS" build -q --to guava -n 100 -o g.guava
