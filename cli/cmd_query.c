@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "output.h"
@@ -261,17 +262,34 @@ static void check_part(const struct member *m) {
     die("'%s' has no filter '%s': see 'tamis info'", m->path, m->part);
 }
 
+/* Descriptors for everything but the filters. */
+#define DESCRIPTORS_SPARE 64
+
+/* How many of the filters can be mapped: each keeps a descriptor, whose lock keeps others from
+ * changing the file in place.  The limit is raised as far as may be; filters beyond it are read. */
+static size_t mapped_most(size_t filters) {
+    struct rlimit limit;
+    const rlim_t wanted = (rlim_t)filters + DESCRIPTORS_SPARE;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return filters;
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = before;
+    if (limit.rlim_cur >= wanted) return filters;
+    return limit.rlim_cur > DESCRIPTORS_SPARE ? (size_t)(limit.rlim_cur - DESCRIPTORS_SPARE) : 0;
+}
+
 static void query_open(struct query *q, const struct request *r, const struct words *also) {
     q->count = 1 + also->count;
     q->members = (struct member *)need(q->count * sizeof *q->members);
     memset(q->members, 0, q->count * sizeof *q->members);
+    const size_t mapped = mapped_most(q->count);
     for (size_t f = 0; f < q->count; f++) {
         struct member *m = &q->members[f];
         m->path = f == 0 ? r->file : also->at[f - 1];
         m->part = r->part;
         m->container = request_container(r, m->path);
         if (m->container == NULL) {
-            m->filter = request_open(r, m->path, OPEN_MAPPED);
+            m->filter = request_open(r, m->path, f < mapped ? OPEN_MAPPED : OPEN_OWNED);
             m->facts = filter_facts_brief(m->filter);
         } else {
             m->facts.format = tamis_container_format(m->container);

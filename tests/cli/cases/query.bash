@@ -87,6 +87,13 @@ check '--also with another form of key' in='66696767\napple\n' rc=2 out='6669676
 printf 'fig\nkiwi\n' | build s.tamis --seed 99
 check '--also with another seed' in='kiwi\napple\nplum\n' out='s.tamis:kiwi\nf.tamis:apple\n' -- "$TAMIS" query -l f.tamis --also s.tamis
 
+# more filters than a process may have files open: the limit is raised, and what is beyond it is read
+many=(); for i in $(seq 40); do cp g.tamis also$i.tamis; many+=(--also also$i.tamis); done
+for limit in 'ulimit -Sn 30' 'ulimit -n 30'; do
+    check "--also, many, $limit" in='apple\nfig\nplum\n' out='apple\nfig\n' -- bash -c "$limit"'; "$TAMIS" query f.tamis "$@"' - "${many[@]}"
+done
+rm -f also*.tamis
+
 # large inputs: threads, order, many blocks
 seq 300000 | awk '{print "key-" $1 "-of-a-longer-line-so-that-there-are-many-blocks-" $1 % 7}' >all
 awk 'NR % 3 == 0' all >third
