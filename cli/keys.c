@@ -246,6 +246,10 @@ tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options
         }
         merged.type = form->type;
     }
+    if ((stored->flags & TAMIS_KEY_FOLD_CASE) && !(stored->flags & TAMIS_KEY_HEX) &&
+        (form->flags & TAMIS_KEY_HEX)) {
+        merged.flags |= KEY_FOLD_DECODED;
+    }
     const bool both_ways = (merged.flags & decoding) == decoding ||
                            ((merged.flags & decoding) && merged.type != TAMIS_KEY_BYTES);
     if (both_ways) contradiction(path, stored, form);

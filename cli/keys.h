@@ -42,6 +42,10 @@ const uint8_t *key_options_secret(const struct key_options *keys);
 tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options *given,
                               const char *path);
 
+/* A flag of the forms that key_form_merge makes, not of any file: the case is folded after --hex is
+ * decoded.  A filter that folds the text of its keys and is asked in hexadecimal wants it so. */
+#define KEY_FOLD_DECODED (UINT32_C(1) << 31)
+
 /* The form in words, as options: "--hex -t , -F 2"; "" for the whole record. */
 void key_form_text(const tamis_key_form *form, char *text, size_t size);
 const char *key_type_name(uint32_t type);

@@ -127,6 +127,9 @@ check '--prehashed for a filter in hex' rc=2 err='contradicts' -- "$TAMIS" query
 check 'another type' rc=2 err="was built with --as i64, and '--as i32' contradicts" -- "$TAMIS" query --as i32 i64.tamis
 check '--fold-case for a filter without' rc=2 err='built without --fold-case' -- "$TAMIS" query --fold-case plain.tamis
 check '--fold-case again' in='A\n' out='A\n' -- "$TAMIS" query --fold-case fold.tamis
+check '--hex for a filter that folds text: the text is folded' in='41\n61\n42\n' out='41\n61\n' -- "$TAMIS" query --hex fold.tamis
+check '--hex and --fold-case from the start: digits are folded' out='' -- bash -c 'echo 41 | "$TAMIS" build -q -f --hex --fold-case -o hexfold.tamis'
+check '--hex and --fold-case: bytes are as they are' in='41\n61\n' out='41\n' -- "$TAMIS" query hexfold.tamis
 check 'info tells the form' out='*' -- bash -c '"$TAMIS" info field.tamis | grep -q -- "-t , -F 2"'
 
 # keyed filters
