@@ -197,7 +197,8 @@ static int measure_main(struct args *args) {
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);
     const tamis_facts facts = filter_facts(filter);
     struct measure m = {.filter = filter, .delimiter = r.keys.delimiter};
-    m.form = key_form_merge(&facts, &r.keys, r.file);
+    /* How records become keys is of no account to keys that are made up. */
+    m.form = r.inputs.count != 0 ? key_form_merge(&facts, &r.keys, r.file) : facts.form;
     m.by_hash = facts.prehashed;
     m.key_bytes = facts.key_bytes;
 

@@ -51,3 +51,5 @@ keys=${TAMIS_VECTORS:-$here/../vectors}/keys
 "$TAMIS" build -q --to fuse8 --as u64 -o u.fuse8 "$keys/u1000.u64"
 check 'measure: integers are asked for by integers' out='*' -- "$TAMIS" measure --samples 100K --as u64 --json u.fuse8
 truth 'measure: their rate' awk -F '[:,]' '/"fpr"/ { exit !($2 > 0.003 && $2 < 0.005) }' "$work/out"
+check 'measure: keys that are made up need no --as' out='*' -- "$TAMIS" measure --samples 1K u.fuse8
+check 'measure: keys that are given do' rc=2 err='give --as u64' -- "$TAMIS" measure u.fuse8 "$keys/u1000.u64"
