@@ -1,5 +1,5 @@
 /* filters.c - opening and saving filters; every failure names the file and what would be right */
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE /* flock; and realpath */
 
 #include "filters.h"
 
@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,6 +117,25 @@ static void fetch_ahead(const char *path) {
     close(descriptor);
 }
 
+/* Waits for others who change a filter of the same container, and keeps them waiting for as long as
+ * this process lives: each writes the whole file anew, from what it has read.  (Of a file that is
+ * one filter, tamis_open with `change` does it.) */
+static void container_lock(const char *path) {
+    struct stat mine, named;
+    for (;;) {
+        const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0) die("cannot open '%s': %s", path, strerror(errno));
+        while (flock(descriptor, LOCK_EX) != 0) {
+            if (errno != EINTR) return; /* no locks here */
+        }
+        if (fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 &&
+            mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
+            return;
+        }
+        close(descriptor); /* whoever had it has replaced the file */
+    }
+}
+
 tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
     tamis_open_options options = TAMIS_OPEN_INIT;
     struct stat status;
@@ -137,6 +157,7 @@ tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
         tamis_container *container = container_open(source);
         options.change = container == NULL;
         tamis_container_free(container);
+        if (!options.change) container_lock(source->path);
     }
     if (options.map) fetch_ahead(source->path);
     tamis_filter *filter;

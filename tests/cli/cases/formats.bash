@@ -54,6 +54,9 @@ check 'a column that there is' in='a new one\n' out='*' -- "$TAMIS" query --part
 check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b multi.parquet
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 check 'there now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b multi.parquet
+for i in 1 2 3 4 5 6 7 8; do echo "one of several $i" | "$TAMIS" add -q --part 0/b multi.parquet & done
+wait
+check 'eight at once: none is lost' err='all 8 keys' -- "$TAMIS" verify --part 0/b multi.parquet <(seq -f 'one of several %g' 8)
 cp "$vectors/parquet/duckdb-small-varchar-p0.01.parquet" one.parquet; chmod u+w one.parquet
 check 'the only filter of a column' in='a new one\n' -- "$TAMIS" add --part k one.parquet
 check 'has it now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/k one.parquet
