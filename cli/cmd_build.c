@@ -307,8 +307,8 @@ const struct command command_build = {
     {build_options, options_keys, options_running, NULL},
     "  tamis build -o seen.tamis urls.txt\n"
     "  tamis build -p 1e-6 -o pw.tamis --hex -t : -F 1 pwned-passwords.txt\n"
-    "  tamis build -k cuckoo -n 10M -o live.tamis < ids     room for 10 million, can remove\n"
+    "  tamis build -k cuckoo -n 10M -o live.tamis < ids  room for 10 million\n"
     "  find / -print0 | tamis build -0 -o files.tamis\n"
-    "  tamis build --to guava -n 1M -p 3% -o seen.guava urls.txt      for Java to read\n"
+    "  tamis build --to guava -n 1M -p 3% -o seen.guava urls.txt  for Java to read\n"
     "  seq 1000000000 | tamis build --memory 4Gi -o big.tamis",
     build_main};

@@ -282,23 +282,9 @@ static void print_textbook(const struct plan *plan) {
 /* A sentence behind a heading, broken into lines on a terminal. */
 static void print_sentence(const char *heading, const char *sentence) {
     const size_t indent = 10, width = term_is(stdout) ? term_width(stdout) : 0;
-    size_t column = indent;
     printf("%s%-*s%s", term_style(stdout, STYLE_BOLD), (int)indent, heading,
            term_style(stdout, STYLE_PLAIN));
-    while (*sentence != '\0') {
-        const size_t length = strcspn(sentence, " ");
-        if (column > indent && width > 2 * indent && column + 1 + length >= width) {
-            printf("\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", (int)length, sentence);
-        column += length;
-        sentence += length + (sentence[length] == ' ');
-    }
-    putchar('\n');
+    term_wrap(stdout, sentence, indent, indent, width > 2 * indent ? width - 1 : 0);
 }
 
 static void plan_text(const struct plan *plan) {

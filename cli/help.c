@@ -4,6 +4,10 @@
 #include "options.h"
 #include "term.h"
 
+/* So wide is a terminal, or a page in another program, at least. */
+#define HELP_WIDTH 79
+#define OPTION_WIDTH 28
+
 static void print_option(const struct option_spec *spec, FILE *to) {
     char left[64];
     size_t used = 0;
@@ -18,13 +22,8 @@ static void print_option(const struct option_spec *spec, FILE *to) {
     }
     if (spec->value != NULL) snprintf(left + used, sizeof left - used, " %s", spec->value);
 
-    fprintf(to, "  %-26s", left);
-    for (const char *line = spec->help; line != NULL;) {
-        const char *end = strchr(line, '\n');
-        fprintf(to, "%.*s\n", (int)(end != NULL ? end - line : (long)strlen(line)), line);
-        line = end != NULL ? end + 1 : NULL;
-        if (line != NULL) fprintf(to, "  %-26s", "");
-    }
+    fprintf(to, "  %-*s", OPTION_WIDTH - 2, left);
+    term_wrap(to, spec->help, OPTION_WIDTH, OPTION_WIDTH, HELP_WIDTH);
 }
 
 static void heading(const char *text, FILE *to) {
@@ -33,8 +32,12 @@ static void heading(const char *text, FILE *to) {
 
 void help_print(const struct command *command, FILE *to) {
     static const char *const titles[] = {"Options", "Keys", "Running", "Server"};
-    fprintf(to, "%sUsage:%s tamis %s %s\n\n%s\n", term_style(to, STYLE_BOLD),
-            term_style(to, STYLE_PLAIN), command->name, command->usage, command->about);
+    const size_t begun = strlen("Usage: tamis ") + strlen(command->name) + 1;
+    fprintf(to, "%sUsage:%s tamis %s ", term_style(to, STYLE_BOLD), term_style(to, STYLE_PLAIN),
+            command->name);
+    term_wrap(to, command->usage, begun, begun, HELP_WIDTH);
+    fputc('\n', to);
+    term_wrap(to, command->about, 0, 0, HELP_WIDTH);
     for (size_t g = 0; g < COMMAND_GROUPS && command->groups[g] != NULL; g++) {
         const char *title = titles[0];
         if (command->groups[g] == options_keys) title = titles[1];
@@ -66,8 +69,7 @@ void help_list(FILE *to) {
             "  tamis query seen.tamis new.txt         print the lines that may be in it\n"
             "  tamis query -v seen.tamis new.txt      print those that certainly are not\n"
             "  cat *.log | tamis uniq > once.log      drop repeated lines without sorting\n");
-    fprintf(
-        to,
-        "\n'tamis COMMAND --help' explains a command; 'tamis --version' tells the version.\n"
-        "Exit: 0 found or done, 1 nothing found, 2 an error, 3 a filter is over its capacity.\n");
+    fprintf(to,
+            "\n'tamis COMMAND --help' explains a command; 'tamis --version' tells the version.\n"
+            "Exit: 0 found or done, 1 none found, 2 an error, 3 a filter over its capacity.\n");
 }

@@ -155,13 +155,14 @@ static enum style series_style(size_t series) {
 
 static char series_letter(size_t series) { return "*+ox#@%&=~^$!?"[series % 14]; }
 
-static void print_cell(FILE *to, uint8_t dots, uint8_t owner, bool utf8) {
+/* Curves of dots are told apart by their colours, and where there are none they have letters. */
+static void print_cell(FILE *to, uint8_t dots, uint8_t owner, bool dotted) {
     if (dots == 0) {
         fputc(' ', to);
         return;
     }
     fputs(term_style(to, series_style((size_t)owner - 1)), to);
-    if (utf8) {
+    if (dotted) {
         fprintf(to, "\xe2%c%c", (char)(0xa0 | dots >> 6), (char)(0x80 | (dots & 0x3f)));
     } else {
         fputc(series_letter((size_t)owner - 1), to);
@@ -207,12 +208,12 @@ static void print_x_axis(const struct plot *plot, FILE *to, unsigned columns, bo
     free(line);
 }
 
-static void print_legend(const struct plot *plot, FILE *to, bool utf8) {
+static void print_legend(const struct plot *plot, FILE *to, bool dotted) {
     fprintf(to, "%9s", "");
     for (size_t s = 0; s < plot->count; s++) {
         if (plot->series[s].count == 0) continue;
         fprintf(to, "%s", term_style(to, series_style(s)));
-        if (utf8) {
+        if (dotted) {
             fputs(plot->series[s].dashed ? "╌╌" : "──", to);
         } else {
             fputc(series_letter(s), to);
@@ -223,7 +224,7 @@ static void print_legend(const struct plot *plot, FILE *to, bool utf8) {
 }
 
 void plot_text(struct plot *plot, FILE *to, unsigned columns, unsigned rows) {
-    const bool utf8 = term_utf8();
+    const bool utf8 = term_utf8(), dotted = utf8 && term_style(to, STYLE_BOLD)[0] != '\0';
     const size_t cells = (size_t)columns * rows;
     struct grid g = {columns, rows, (uint8_t *)need(cells), (uint8_t *)need(cells)};
     memset(g.dots, 0, cells);
@@ -242,12 +243,12 @@ void plot_text(struct plot *plot, FILE *to, unsigned columns, unsigned rows) {
         while (last > 0 && g.dots[(size_t)row * columns + last - 1] == 0) last--;
         for (unsigned column = 0; column < last; column++) {
             const size_t cell = (size_t)row * columns + column;
-            print_cell(to, g.dots[cell], g.owner[cell], utf8);
+            print_cell(to, g.dots[cell], g.owner[cell], dotted);
         }
         fputc('\n', to);
     }
     print_x_axis(plot, to, columns, utf8);
-    print_legend(plot, to, utf8);
+    print_legend(plot, to, dotted);
     free(g.dots);
     free(g.owner);
 }

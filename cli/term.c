@@ -30,6 +30,39 @@ unsigned term_width(FILE *to) {
     return 80;
 }
 
+static size_t word_length(const char *at) {
+    size_t length = 0;
+    for (int depth = 0; at[length] != '\0'; length++) {
+        if (at[length] == '[') depth++;
+        if (at[length] == ']') depth--;
+        if (depth <= 0 && (at[length] == ' ' || at[length] == '\n')) break;
+    }
+    return length;
+}
+
+void term_wrap(FILE *to, const char *text, size_t column, size_t indent, size_t width) {
+    for (const char *at = text; *at != '\0';) {
+        size_t gap = strspn(at, " ");
+        const char *word = at + gap;
+        bool ends = false; /* the line, in any case */
+        if (*at == '\n') {
+            word = at + 1;
+            ends = *word == '\n' || *word == ' ' || (at > text && at[-1] == '\n');
+            gap = at > text && at[-1] == '.' ? 2 : 1;
+        }
+        const size_t length = word_length(word);
+        if (ends || (width != 0 && column > indent && column + gap + length > width)) {
+            fprintf(to, "\n%*s", *word == '\n' ? 0 : (int)indent, "");
+            column = indent;
+            gap = 0;
+        }
+        fprintf(to, "%*s%.*s", (int)gap, "", (int)length, word);
+        column += gap + length;
+        at = word + length;
+    }
+    fputc('\n', to);
+}
+
 bool term_utf8(void) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

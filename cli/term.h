@@ -25,6 +25,12 @@ bool term_is(FILE *to);
 /* Columns; 80 if it is not known. */
 unsigned term_width(FILE *to);
 
+/* Prints text that begins at `column`, and goes on at `indent` before a word would pass `width` (0:
+ * nowhere), then a newline.  The text's own line ends are blanks, unless a blank or another
+ * follows: an empty line and a line that is set in stay as they are.  What is in brackets is one
+ * word. */
+void term_wrap(FILE *to, const char *text, size_t column, size_t indent, size_t width);
+
 /* Does the locale speak UTF-8? */
 bool term_utf8(void);
 

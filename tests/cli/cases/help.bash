@@ -14,7 +14,7 @@ for command in $all; do
     check "help $command is the same" out='*' -- "$TAMIS" help $command
     same "help $command is the same" "$work/out" $command
     same "$command --help as it is recorded" "$work/out" "$here/golden/help-$command.txt"
-    truth "$command --help fits in 100 columns" test "$(awk 'length > 100' $command | wc -l)" -eq 0
+    truth "$command --help fits in 80 columns" test "$(awk 'length > 79' $command | wc -l)" -eq 0
     check "$command: an unknown option" rc=2 err="^tamis: $command: unknown option '--frobnicate'$" -- "$TAMIS" $command --frobnicate
     check "$command: an unknown letter" rc=2 err="^tamis: $command: unknown option '-Z'$" -- "$TAMIS" $command -Z
 done
@@ -25,6 +25,7 @@ for verb in reserve load put query info drop; do
 done
 check 'redis without a verb' rc=2 err='^tamis: redis: what\? reserve, load, put, query, info or drop$' -- "$TAMIS" redis
 check 'redis with another' rc=2 err="^tamis: redis: unknown verb 'laod': .*; did you mean 'load'\?$" -- "$TAMIS" redis laod
+truth 'help fits in 80 columns' test "$(awk 'length > 79' help | wc -l)" -eq 0
 same 'help as it is recorded' help "$here/golden/help.txt"
 check 'help' out='*' -- "$TAMIS" help
 same 'help is --help' "$work/out" help

@@ -84,6 +84,8 @@ truth 'no drawing in a pipe' test "$("$TAMIS" plan -n 1M -p 1% | grep -c 'Size a
 if terminal; then
     truth 'a drawing on a terminal' bash -c 'script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "Size against rate"'
     truth 'in ASCII if the locale is' bash -c 'LC_ALL=C script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | LC_ALL=C grep -c "[^ -~[:cntrl:]]" | grep -qx 0'
+    truth 'curves in colours' bash -c 'TERM=xterm script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "──.*bloom"'
+    truth 'curves in letters where there are none' bash -c 'NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "  \* bloom  + block  o cuckoo"'
 fi
 
 # what -M promises is what the command makes
