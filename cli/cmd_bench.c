@@ -219,7 +219,7 @@ static void bench_json(const struct bench *b) {
 static void print_heads(void) {
     for (size_t line = 0; line < 2; line++) {
         printf("%s%-9s", term_style(stdout, STYLE_BOLD), line == 0 ? "kind" : "");
-        for (size_t m = 0; m < MEASUREMENTS; m++) printf("%8s", columns[m].head[line]);
+        for (size_t m = 0; m < MEASUREMENTS; m++) printf("%7s", columns[m].head[line]);
         printf("%10s%10s%s\n", line == 0 ? "bits/key" : "", line == 0 ? "rate" : "",
                term_style(stdout, STYLE_PLAIN));
     }
@@ -233,9 +233,9 @@ static void print_row(const struct row *row) {
     }
     for (size_t m = 0; m < MEASUREMENTS; m++) {
         if (row->nanoseconds[m] > 0) {
-            printf("%8.1f", row->nanoseconds[m]);
+            printf("%7.1f", row->nanoseconds[m]);
         } else {
-            printf("%8s", "-");
+            printf("%7s", "-");
         }
     }
     printf("%10.2f%10s\n", row->bits_per_key, text_rate(row->rate).at);

@@ -230,7 +230,7 @@ static void plan_json(const struct plan *plan) {
 static const char *ability(uint32_t caps) {
     if (caps & TAMIS_IS_STATIC) return "static";
     if (caps & TAMIS_CAN_GROW) return "grow";
-    if ((caps & TAMIS_CAN_REMOVE) && (caps & TAMIS_CAN_UNION)) return "remove, merge";
+    if ((caps & TAMIS_CAN_REMOVE) && (caps & TAMIS_CAN_UNION)) return "remove+merge";
     if (caps & TAMIS_CAN_REMOVE) return "remove";
     return caps & TAMIS_CAN_UNION ? "merge" : "add";
 }
@@ -247,7 +247,7 @@ static void print_family(const struct plan *plan, size_t i) {
     }
     /* A static kind holds its n keys, neither fewer nor more. */
     const bool fixed = (tamis_kind_caps(s->kind) & TAMIS_IS_STATIC) != 0;
-    printf("%s%c %-8s%8.2f %10s%6u%9s%9s%9s%6.1f  %s%s\n",
+    printf("%s%c %-8s%8.2f %9s%6u%9s%9s%9s%6.1f %s%s\n",
            chosen ? term_style(stdout, STYLE_GREEN) : "", chosen ? '>' : ' ',
            tamis_kind_name(s->kind), s->bits_per_key, text_bytes(s->bytes).at, (unsigned)s->hashes,
            fixed ? "-" : text_rate(s->rate_at_half).at, text_rate(s->rate).at,
@@ -291,7 +291,7 @@ static void plan_text(const struct plan *plan) {
     char command[200];
     const char *bold = term_style(stdout, STYLE_BOLD), *plain = term_style(stdout, STYLE_PLAIN);
     print_textbook(plan);
-    printf("\n%s  %-8s%8s %10s%6s%9s%9s%9s%6s  %s%s\n", bold, "kind", "bits/key", "size", "reads",
+    printf("\n%s  %-8s%8s %9s%6s%9s%9s%9s%6s %s%s\n", bold, "kind", "bits/key", "size", "reads",
            "p at n/2", "n", "2n", "lines", "can", plain);
     for (size_t i = 0; i < plan->count; i++) print_family(plan, i);
     if (plan->choice == NULL) {

@@ -248,6 +248,10 @@ static void short_exponent(char *text) {
 
 struct text text_exact(double number) {
     struct text text;
+    if (number == floor(number) && fabs(number) < 1e15) { /* 100000, not 1e+05 */
+        snprintf(text.at, sizeof text.at, "%.0f", number);
+        return text;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text.at, sizeof text.at, "%.*g", digits, number);
         if (strtod(text.at, NULL) == number) break;

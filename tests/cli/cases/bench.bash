@@ -19,3 +19,4 @@ if terminal; then
     truth 'bars on a terminal: one for each kind' test "$(grep -c '^\(block\|fuse\)  *█' "$work/out")" -eq 2
 fi
 truth 'no bars in a pipe' bash -c '! "$TAMIS" bench -n 1000 -k block | grep "to look up"'
+truth 'the table fits in 80 columns' test "$("$TAMIS" bench -n 1000 -k cuckoo -k block | awk 'length > 80' | wc -l)" -eq 0

@@ -42,3 +42,5 @@ fi
 check 'a full disk' rc=2 err='No space left' -- bash -c '"$TAMIS" info f.tamis >/dev/full'
 check 'more files than can be open' out='*' -- bash -c 'ulimit -n 20; "$TAMIS" info $(yes f.tamis | head -50)'
 truth 'more files than can be open: all' test "$(grep -c '^f.tamis$' "$work/out")" -eq 50
+build hundred.tamis -k fuse <(seq 100000)
+truth 'json: whole numbers have no exponent' test "$("$TAMIS" info --json hundred.tamis | field distinct)" = 100000

@@ -97,3 +97,6 @@ for size in 1048576 100000; do
     done
 done
 check 'two keys at 1e-15' out='*' err='' -- bash -c '"$TAMIS" plan -n 2 -p 1e-15 | grep "^> bloom .* bytes "'
+for n in 1 1M 100G; do
+    truth "the table for $n fits in 80 columns" test "$("$TAMIS" plan -n $n -p 1e-4 | grep -v '^choice' | awk 'length > 80' | wc -l)" -eq 0
+done
