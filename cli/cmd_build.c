@@ -4,6 +4,7 @@
  * order.  With -n and a kind that takes adds, the builder adds as it goes: then in input order, so
  * that the same input makes the same file. */
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ static const struct option_spec build_options[] = {
      "bloom, block, counting, cuckoo, xor, fuse, ribbon or\n"
      "growing (default: the smallest that can be asked fast)"},
     {OPT_TO, '\0', "to", "FORMAT", "write another system's format (default: tamis)"},
-    {OPT_RATE, 'p', "rate", "RATE", "false positive rate: 0.01, 1%, 1e-6, 1/1000 (default 1%)"},
+    {OPT_RATE, 'p', "rate", "RATE",
+     "false positive rate: 0.01, 1%, 1e-6, 1/1000 (default 1%, or that of --to)"},
     {OPT_NUMBER, 'n', "capacity", "N", "make room for N distinct keys (default: as many as come)"},
     {OPT_MEMORY, '\0', "memory", "SIZE", "stay within SIZE by spilling to $TMPDIR"},
     {OPT_SEED, '\0', "seed", "N", "seed of the hash (default 0: the same keys, the same bytes)"},
@@ -286,7 +288,8 @@ static int build_main(struct args *args) {
     build_parse(args, &r);
     build_options_complete(&r);
     tamis_filter *filter = build_run(&r, &keys);
-    const tamis_facts facts = filter_facts(filter);
+    tamis_facts facts = filter_facts(filter);
+    facts.distinct = fmin(facts.distinct, (double)keys); /* what was counted is surer */
     progress_phase("writing");
     filter_save(filter, r.output, r.force);
     progress_end();

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -411,16 +412,16 @@ struct text filter_distinct(const tamis_facts *facts) {
 
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
-    const struct text estimate = filter_distinct(facts);
-    struct text count = text_count(keys);
-    char distinct[80] = "";
-    bool one = keys == 1;
+    tamis_facts known = *facts;
     /* Other systems count not at all, or only what looked new. */
-    if (facts->distinct > (double)keys + 3 * facts->distinct_error ||
-        (keys == 0 && facts->distinct > 0)) {
-        count = estimate;
-        one = strcmp(estimate.at, "about 1") == 0;
-    } else if (facts->distinct > 0 || keys == 0) {
+    const bool uncounted = facts->distinct > (double)keys + 3 * facts->distinct_error ||
+                           (keys == 0 && facts->distinct > 0);
+    if (!uncounted) known.distinct = fmin(facts->distinct, (double)keys);
+    const struct text estimate = filter_distinct(&known);
+    const struct text count = uncounted ? estimate : text_count(keys);
+    const bool one = uncounted ? strcmp(estimate.at, "about 1") == 0 : keys == 1;
+    char distinct[80] = "";
+    if (!uncounted && (facts->distinct > 0 || keys == 0)) {
         snprintf(distinct, sizeof distinct, " (%s distinct)", estimate.at);
     }
     say("%s: %s, %s %s%s, %s, %s bits/key, expected rate %s", name, tamis_kind_name(facts->kind),

@@ -82,3 +82,7 @@ check 'a rate of eight bits' in='1\n' -- "$TAMIS" build -q -p 1/256 --to xor8 --
 check 'a lower one' rc=2 err='-p 0.0039 is lower than --to xor8 can reach' in='1\n' -- "$TAMIS" build -p 0.0039 --to xor8 --as u64 -o lower
 check 'an integer of two bytes, as they come' rc=2 err='line 2: the key has 2 bytes, and those of the filter have 8' in='0102030405060708\naabb\n' -- "$TAMIS" build --hex --to xor8 -o lower
 truth 'no file then' test ! -e lower
+
+# what was counted is told, however the bits look
+check 'as many keys as there were' err=': bloom, 1,000 keys \((about )?(9[0-9][0-9]|1,000) distinct\)' -- bash -c 'seq 1000 | "$TAMIS" build -f --to dcso -o counted.dcso'
+check 'and not more distinct ones, if it is full' rc=3 err='100 keys \(at least [0-9]{2} distinct\)' -- bash -c 'seq 100 | "$TAMIS" build -f --to guava -n 10 -o counted.guava'
