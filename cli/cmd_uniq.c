@@ -226,7 +226,8 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
             "name of a new file",
             file);
     }
-    if (r->rate > 0 && r->rate != facts->rate_target) {
+    /* Written in another way it may differ in the last bit: 1/3e5, 0.00000333333333333333. */
+    if (r->rate > 0 && fabs(r->rate - facts->rate_target) > 1e-9 * r->rate) {
         die("'%s' was made with -p %s, and -p %s contradicts that: leave it out", file,
             text_exact(facts->rate_target).at, text_exact(r->rate).at);
     }

@@ -60,6 +60,14 @@ bool number_parse(const char *text, uint64_t *number) {
     return true;
 }
 
+/* 0.7% is 0.007, as it is written, and not what dividing by a hundred makes of it: the two would
+ * differ in the last bit, and so contradict each other. */
+static double hundredth(double percent) {
+    struct text text;
+    snprintf(text.at, sizeof text.at, "%.15g", percent / 100);
+    return strtod(text.at, NULL);
+}
+
 bool rate_parse(const char *text, double *rate) {
     char *end;
     double value;
@@ -69,7 +77,7 @@ bool rate_parse(const char *text, double *rate) {
         if (!decimal_parse(end + 1, &below, &end)) return false;
         value /= below;
     } else if (*end == '%') {
-        value /= 100;
+        value = hundredth(value);
         end++;
     }
     if (*end != '\0' || !(value > 0 && value < 1)) return false;

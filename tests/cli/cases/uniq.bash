@@ -51,6 +51,12 @@ truth 'save: a growing one' test "$("$TAMIS" info --json s.tamis | field kind)" 
 truth 'save: with the rate of uniq' test "$("$TAMIS" info --json s.tamis | field fpr_target)" = 1e-6
 only 'save: no temporary' end1 end2 end3 got lines s.tamis want
 check 'save: the same rate again' in='d\n' out='d\n' -- "$TAMIS" uniq -p 1e-6 --save s.tamis
+check 'save: a rate in per cent' in='d\n' out='d\n' -- "$TAMIS" uniq -p 0.7% --save percent.tamis
+check 'save: the same, not in per cent' in='d\n' out='' -- "$TAMIS" uniq -p 0.007 --save percent.tamis
+check 'save: as a fraction' in='d\n' out='d\n' -- "$TAMIS" uniq -p 1/300 --save third.tamis
+check 'save: with some digits' in='d\n' out='' -- "$TAMIS" uniq -p 0.0033333333333333 --save third.tamis
+truth 'save: the rate as it was written' test "$("$TAMIS" info --json percent.tamis | field fpr_target)" = 0.007
+rm percent.tamis third.tamis
 cp s.tamis before
 check 'save: another rate' rc=2 in='x\n' out='' err="made with -p 1e-6, and -p 0.01 contradicts" -- "$TAMIS" uniq -p 1% --save s.tamis
 check 'save: another seed' rc=2 in='x\n' err='--seed 0, and --seed 5 contradicts' -- "$TAMIS" uniq --seed 5 --save s.tamis
