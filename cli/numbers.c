@@ -88,7 +88,8 @@ bool rate_parse(const char *text, double *rate) {
 uint64_t number_of(const char *option, const char *text) {
     uint64_t number;
     if (!number_parse(text, &number)) {
-        die("%s: '%s' is not a number such as 1000, 10K, 5M or 64Mi", option, text);
+        die("%s: '%s' is not a number from 0 to 2^64 - 1, such as 1000, 10K, 5M or 64Mi", option,
+            text);
     }
     return number;
 }
