@@ -100,3 +100,5 @@ check 'two keys at 1e-15' out='*' err='' -- bash -c '"$TAMIS" plan -n 2 -p 1e-15
 for n in 1 1M 100G; do
     truth "the table for $n fits in 80 columns" test "$("$TAMIS" plan -n $n -p 1e-4 | grep -v '^choice' | awk 'length > 80' | wc -l)" -eq 0
 done
+check 'columns do not touch' out='*' -- "$TAMIS" plan -n 1000 -p 1e-15
+truth 'columns do not touch: however large' grep -Eq '^  counting +[0-9,]+ +[0-9.]+ MiB ' "$work/out"
