@@ -241,6 +241,18 @@ static void directory_check(const char *path, const char *target) {
     free(copy);
 }
 
+/* Can its temporary be there?  What a crash has left can be used again. */
+static void temporary_check(const char *path, const char *target) {
+    char name[PATH_MAX + 8];
+    struct stat status;
+    snprintf(name, sizeof name, "%s.part", target);
+    const bool exists = lstat(name, &status) == 0;
+    if (!exists && errno == ENAMETOOLONG) die("cannot write '%s': %s", path, strerror(errno));
+    if (exists && !S_ISREG(status.st_mode)) {
+        die("cannot write '%s': '%s', which is no regular file, is in the way", path, name);
+    }
+}
+
 void target_apart(const char *path, const struct words *inputs, const struct key_options *keys) {
     static const char *const endings[] = {"", ".part", ".journal"};
     const struct words secret = {.at = (const char **)&keys->key_file, .count = 1};
@@ -283,7 +295,9 @@ void target_check(const char *path, bool force, const struct words *inputs,
         die("cannot replace '%s': it is not a regular file", path);
     }
     if (exists && !force) die("'%s' exists already: give -f to replace it", path);
-    directory_check(path, exists ? path : real_path(path, real));
+    const char *target = real_path(path, real);
+    directory_check(path, exists ? path : target);
+    temporary_check(path, target);
 }
 
 static bool to_output(void *context, const void *bytes, size_t length) {

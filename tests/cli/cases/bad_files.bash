@@ -112,6 +112,7 @@ check 'a filter in a pipe' out='100\n' -- bash -c 'cat f.before >pipe & timeout 
 
 # what is in the way of the temporary
 echo victim >victim; ln -s victim t.tamis.part; ln -s victim t.svg.part
+check 'a link in place of the temporary, seen before the work' rc=2 err="cannot write 't.tamis': '.*t.tamis.part', which is no regular file, is in the way" -- timeout 3 "$TAMIS" build -o t.tamis <(sleep 5)
 check 'a link in place of the temporary: 2' rc=2 err="cannot write 't.tamis'" -- "$TAMIS" build -o t.tamis k
 check 'a link in place of that of a drawing' out='*' -- "$TAMIS" plan -n 5 --svg t.svg
 truth 'what it points to is as it was' test "$(cat victim)" = victim
@@ -129,6 +130,7 @@ truth 'a journal over the limit: nothing is left' test ! -e b.tamis.journal
 
 # names
 long=$(printf 'x%.0s' $(seq 252))
+check 'a name with no room for .part, seen before the work' rc=2 err='File name too long' -- timeout 3 "$TAMIS" build -o "$long" <(sleep 5)
 check 'a name with no room for .part: 2' rc=2 err='File name too long' -- "$TAMIS" build -o "$long" k
 ln -s nowhere dangling; ln -s loop loop
 check 'a link to nothing is something' rc=2 err='exists already' -- "$TAMIS" build -o dangling k
