@@ -105,7 +105,7 @@ static void choose_kind(tamis_options *want) {
 /* What the library is to be told besides. */
 static void build_options_complete(struct build_request *r) {
     tamis_options *want = &r->want;
-    if (want->format != NULL && want->kind != TAMIS_AUTO) {
+    if (is_foreign(want) && want->kind != TAMIS_AUTO) {
         die("-k and --to contradict each other: a format has its own kind of filter");
     }
     if (is_foreign(want) && r->keys.key_file != NULL) {

@@ -126,6 +126,8 @@ check 'a spill directory that is not there' rc=2 err="cannot spill keys to '/non
 check 'an unknown kind' rc=2 err="unknown kind 'blom'; did you mean 'bloom'" -- "$TAMIS" build -k blom -o k.tamis keys
 check 'a kind like no other' rc=2 err='the kinds are bloom, block' -- "$TAMIS" build -k zzzzzz -o k.tamis keys
 check '--to tamis' err='*' -- "$TAMIS" build -f --to tamis -o k.tamis keys
+check '--to tamis has all kinds' err='^k.tamis: bloom, ' -- "$TAMIS" build -f --to tamis -k bloom -o k.tamis keys
+check '--to another has its own' rc=2 err='-k and --to contradict' -- "$TAMIS" build -f --to guava -k bloom -o k.tamis keys
 check 'an unknown format' rc=2 err="unknown format 'tammis'; did you mean 'tamis'" -- "$TAMIS" build --to tammis -o k.tamis keys
 printf '%032d\n' 1 >secret
 check '--to and --key-file' rc=2 err='--to guava and --key-file contradict' -- "$TAMIS" build --to guava --key-file secret -o g keys
