@@ -281,6 +281,11 @@ void target_check(const char *path, bool force, const struct words *inputs,
         if (term_is(stdout)) {
             die("a filter is not written to a terminal: redirect standard output, or give -o FILE");
         }
+        const char *same = input_same_file(inputs, "/dev/stdout");
+        if (same != NULL) {
+            die("'%s' is both input and output: write to another file",
+                strcmp(same, "-") == 0 ? "standard input" : same);
+        }
         return;
     }
     if (path[0] == '\0') die("the name of the file to be written is empty");

@@ -92,6 +92,8 @@ check 'query >&-' rc=2 err='cannot write to standard output: Bad file descriptor
 check 'uniq >&-' rc=2 err='cannot write to standard output: Bad file descriptor' -- bash -c '"$TAMIS" uniq --save s.tamis k >&-'
 truth 'then nothing is saved' test ! -e s.tamis
 check 'info >&-' rc=2 err='cannot write to standard output' -- bash -c '"$TAMIS" info k.tamis >&-'
+check 'an input that is standard output: build' rc=2 err="'k' is both input and output" -- bash -c '"$TAMIS" build -o - k >>k'
+check 'an input that is standard output: convert' rc=2 err="'k.tamis' is both input and output" -- bash -c '"$TAMIS" convert --to tamis -o - k.tamis >>k.tamis'
 check 'all closed' out='' err='' -- bash -c '"$TAMIS" build -o all.tamis k <&- >&- 2>&-'
 same 'all closed: the same filter' all.tamis k.tamis
 same 'the input is as it was' k k.before
