@@ -300,6 +300,8 @@ void target_check(const char *path, bool force, const struct words *inputs,
         die("cannot replace '%s': it is not a regular file", path);
     }
     if (exists && !force) die("'%s' exists already: give -f to replace it", path);
+    /* A rename would do it, but whoever has protected the file has meant it. */
+    if (exists && access(path, W_OK) != 0) die("cannot write '%s': %s", path, strerror(errno));
     const char *target = real_path(path, real);
     directory_check(path, exists ? path : target);
     temporary_check(path, target);

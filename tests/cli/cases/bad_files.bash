@@ -55,6 +55,15 @@ chmod 000 secret.tamis
 cp keys hidden; chmod 000 hidden
 check 'a filter that may not be read' rc=2 out='' err="cannot open 'secret.tamis': Permission denied" in='1\n' -- user ./tamis query secret.tamis
 check 'an input that may not be read' rc=2 out='' err="cannot open 'hidden': Permission denied" -- user ./tamis query good.tamis hidden
+mkdir open; chmod 777 open; build open/f.tamis -k bloom -n 5000 keys; cp open/f.tamis before; chmod 444 open/f.tamis
+protected="cannot write 'open/f.tamis': Permission denied"
+check 'a file that may not be written: build -f' rc=2 err="$protected" -- user ./tamis build -f -o open/f.tamis keys
+check 'a file that may not be written: merge -f' rc=2 err="$protected" -- user ./tamis merge -f -o open/f.tamis before before
+check 'a file that may not be written: convert -f' rc=2 err="$protected" -- user ./tamis convert -f --to tamis -o open/f.tamis good.tamis
+check 'a file that may not be written: add' rc=2 in='x\n' err="$protected" -- user ./tamis add open/f.tamis
+check 'a file that may not be written: uniq' rc=2 in='x\n' out='' err="$protected" -- user ./tamis uniq --save open/f.tamis
+same 'a file that may not be written: as it was' open/f.tamis before
+truth 'a file that may not be written: nothing beside it' test "$(ls open)" = f.tamis
 mkdir locked; build locked/f.tamis -k bloom -n 5000 keys; cp locked/f.tamis before; chmod 555 locked
 check 'a directory that may not be written: build' rc=2 err="cannot write 'locked/new.tamis': Permission denied" -- user ./tamis build -o locked/new.tamis keys
 check 'a directory that may not be written: add' rc=2 in='x\n' err="cannot write 'locked/f.tamis': Permission denied" -- user ./tamis add locked/f.tamis
