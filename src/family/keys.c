@@ -253,6 +253,7 @@ static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size
     if (k->held_limit == 0) tamis__mutex_unlock(&k->mutex);
     tamis__run_fill(run, hashes, count);
     if (k->held_limit == 0) tamis__mutex_lock(&k->mutex);
+    if (k->held_limit != 0) tamis__run_drop_repeats(run);
     tamis__runs_append(&k->runs, run);
     return TAMIS_OK;
 }

@@ -148,6 +148,43 @@ void tamis__run_fill(struct tamis__run *run, const uint64_t *hashes, size_t coun
     tamis__stretch_scatter(&s, 0, RUN_LG, 0, next, run->hashes);
 }
 
+/* Hashes of a part that were last seen; those that differ in their lowest bits have other places.
+ */
+#define SEEN_LG 6
+#define SEEN ((size_t)1 << SEEN_LG)
+
+/* Copies a part and leaves out what was there a moment ago.  Keys that come so often as to make a
+ * part large are nearly all that it has: a few places are enough to know them by. */
+static size_t copy_without_repeats(const uint64_t *part, size_t count, uint64_t *to) {
+    uint64_t seen[SEEN];
+    size_t kept = 0;
+    for (size_t i = 0; i < SEEN; i++) seen[i] = i ^ 1; /* no hash of that place */
+    for (size_t i = 0; i < count; i++) {
+        uint64_t *const place = &seen[part[i] & (SEEN - 1)];
+        if (*place == part[i]) continue;
+        to[kept++] = *place = part[i];
+    }
+    return kept;
+}
+
+void tamis__run_drop_repeats(struct tamis__run *run) {
+    /* The deviation of a part is the root of its size: chance does not double it. */
+    const uint64_t most = 2 * (run->start[RUN_PARTS] >> RUN_LG) + SEEN;
+    uint64_t at = 0;
+    for (size_t p = 0; p < RUN_PARTS; p++) {
+        const uint64_t from = run->start[p];
+        size_t count = (size_t)(run->start[p + 1] - from);
+        run->start[p] = at;
+        if (count > most) {
+            count = copy_without_repeats(run->hashes + from, count, run->hashes + at);
+        } else if (at != from) {
+            memmove(run->hashes + at, run->hashes + from, count * 8);
+        }
+        at += count;
+    }
+    run->start[RUN_PARTS] = at;
+}
+
 void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run) {
     run->next = NULL;
     if (runs->last == NULL) {

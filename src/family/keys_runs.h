@@ -52,6 +52,11 @@ struct tamis__run *tamis__runs_begin(struct tamis__runs *runs, size_t count);
 void tamis__run_fill(struct tamis__run *run, const uint64_t *hashes, size_t count);
 void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run);
 
+/* Leaves out repeats where there are so many of them that a part, and so a shard, would be far
+ * larger than others: what is to stay within a limit of memory must not depend on how often the
+ * same key comes.  Not all repeats, and none of a run that is even. */
+void tamis__run_drop_repeats(struct tamis__run *run);
+
 /* Takes over a table of the same allocator for runs to come; false: it has no use for it. */
 bool tamis__runs_give(struct tamis__runs *runs, void *table, size_t bytes);
 

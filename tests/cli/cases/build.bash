@@ -153,3 +153,17 @@ if terminal; then
     check 'progress on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" build -f -o k.tamis' /dev/null
     truth 'it was shown' grep -q 'build  20 records' "$work/out"
 fi
+
+# --memory holds however often the same key comes; and the file is the same
+limited() { bash -c "ulimit -d 60000; $1"; }
+often='(seq 100000; yes often | head -n 4000000; yes "$(seq 20)" | head -n 4000000; seq 100000)'
+if limited '"$TAMIS" --version' >/dev/null 2>&1; then
+    check 'many repeats, without a limit: out of memory' rc=2 err='out of memory' -- limited "$often"' | "$TAMIS" build -q -j 2 -o often.tamis'
+    check 'many repeats, within a limit' err='8,200,000 keys \(100,001 distinct\)' -- limited "$often"' | "$TAMIS" build -j 2 --memory 16Mi -o often.tamis'
+    check 'many repeats: all are in it' err='all 100,001 keys' -- bash -c '(seq 100000; echo often) | "$TAMIS" verify often.tamis'
+fi
+for kind in fuse bloom counting cuckoo; do
+    eval "$often" | build unlimited.tamis -k $kind
+    eval "$often" | build limited.tamis -k $kind --memory 1Mi
+    same "many repeats, $kind: the same file" unlimited.tamis limited.tamis
+done
