@@ -85,8 +85,8 @@ static void add_summary(const struct request *r, const struct add *a, const tami
     const struct text added = text_count(a->added), fresh = text_count(a->fresh);
     const char *keys = a->added == 1 ? "key" : "keys";
     if (!brief) {
-        say("%s: added %s %s, %s of them new; now %s keys, %s, expected rate %s", r->file, added.at,
-            keys, fresh.at, filter_distinct(facts).at, text_bytes(facts->encoded_bytes).at,
+        say("%s: added %s %s, %s of them new; now %s, %s, expected rate %s", r->file, added.at,
+            keys, fresh.at, filter_distinct_keys(facts).at, text_bytes(facts->encoded_bytes).at,
             text_rate(facts->rate_now).at);
     } else {
         say("%s: added %s %s, %s of them new, in place: %s written of %s", r->file, added.at, keys,

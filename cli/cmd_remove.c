@@ -66,8 +66,8 @@ static void remove_summary(const struct request *request, const struct removal *
     const struct text removed = text_count(r->removed);
     const char *keys = r->removed == 1 ? "key" : "keys";
     if (!brief) {
-        say("%s: removed %s %s; now %s keys, expected rate %s", request->file, removed.at, keys,
-            filter_distinct(facts).at, text_rate(facts->rate_now).at);
+        say("%s: removed %s %s; now %s, expected rate %s", request->file, removed.at, keys,
+            filter_distinct_keys(facts).at, text_rate(facts->rate_now).at);
     } else {
         say("%s: removed %s %s, in place: %s written of %s", request->file, removed.at, keys,
             text_bytes(written).at, text_bytes(facts->encoded_bytes).at);

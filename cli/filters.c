@@ -431,6 +431,14 @@ struct text filter_distinct(const tamis_facts *facts) {
     return least;
 }
 
+struct text filter_distinct_keys(const tamis_facts *facts) {
+    const struct text count = filter_distinct(facts);
+    const bool one = strcmp(count.at, "1") == 0 || strcmp(count.at, "about 1") == 0;
+    struct text keys;
+    snprintf(keys.at, sizeof keys.at, "%.40s %s", count.at, one ? "key" : "keys");
+    return keys;
+}
+
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
     tamis_facts known = *facts;

@@ -67,6 +67,9 @@ bool part_is(const tamis_part *part, const char *name);
  * that nobody can tell. */
 struct text filter_distinct(const tamis_facts *facts);
 
+/* The same with "key" or "keys" behind it. */
+struct text filter_distinct_keys(const tamis_facts *facts);
+
 /* One line on stderr: kind, keys, distinct keys, bytes, bits per key, expected rate. */
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys);
 

@@ -86,3 +86,6 @@ build p.tamis -k bloom -n 2000 thousand
 check 'progress: what was in it counts' err='^add  201 records .*  fill 50 %$' -- bash -c '(head -n 200 thousand; sleep 1.1; echo 5) | "$TAMIS" add -q --progress p.tamis'
 seq 2 | "$TAMIS" build -q --to guava -n 100K -p 1e-60 -o low.tamis
 check 'a rate next to nothing is not in place' in='5\n' err='added 1 key, 1 of them new; now about 3 keys, .*expected rate 0$' -- "$TAMIS" add low.tamis
+echo a | build one.tamis -k counting -n 10
+check 'one key is one' in='a\n' err='added 1 key, 0 of them new; now about 1 key, ' -- "$TAMIS" add one.tamis
+check 'one key is one, removed' in='a\n' err='removed 1 key; now about 1 key, ' -- "$TAMIS" remove one.tamis
