@@ -1,12 +1,15 @@
 /* memory.c - see memory.h */
+#define _DEFAULT_SOURCE /* madvise */
 #include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* What fits in less is not worth asking the server for its limit, which takes it a while. */
 #define ASK_FROM ((uint64_t)1 << 20)
-#define PROBED_FROM ((size_t)1 << 26)
+#define PAGES_FROM ((size_t)1 << 17) /* bytes whose pages are dropped rather than written */
 
 #if defined(TAMIS_REDIS_MALLOC)
 void *memory_alloc(size_t size) { return malloc(size); }
@@ -17,16 +20,36 @@ void *memory_alloc(size_t size) {
     return RedisModule_TryAlloc != NULL ? RedisModule_TryAlloc(size) : RedisModule_Alloc(size);
 }
 
-/* Servers before 7.4 have no zeros that may be refused: there a large block is first asked for
- * without, and given back. */
+#if defined(MADV_DONTNEED)
+/* Drops the pages that lie wholly in the block: the system gives zeros where they are next touched.
+ * It does so for private memory, which is what allocators have; the first byte tells. */
+static bool drop_pages(uint8_t *block, size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t before = (page - (uintptr_t)block % page) % page;
+    const size_t behind = (uintptr_t)(block + size) % page;
+    uint8_t *first = block + before;
+    *first = UINT8_MAX;
+    if (madvise(first, size - before - behind, MADV_DONTNEED) != 0 || *first != 0) return false;
+    memset(block, 0, before);
+    memset(block + size - behind, 0, behind);
+    return true;
+}
+#else
+static bool drop_pages(uint8_t *block, size_t size) {
+    (void)block, (void)size;
+    return false;
+}
+#endif
+
+/* Servers before 7.4 have no zeros that may be refused: there it is a block that may be, and is
+ * cleared.  To write a large one would take as long as to use all of it, a millisecond for a
+ * segment of which a command needs a few lines. */
 void *memory_zeroed(size_t size) {
     if (RedisModule_TryCalloc != NULL) return RedisModule_TryCalloc(1, size);
-    if (size >= PROBED_FROM && RedisModule_TryAlloc != NULL) {
-        void *trial = RedisModule_TryAlloc(size);
-        if (trial == NULL) return NULL;
-        RedisModule_Free(trial);
-    }
-    return RedisModule_Calloc(1, size);
+    if (RedisModule_TryAlloc == NULL) return RedisModule_Calloc(1, size);
+    void *block = RedisModule_TryAlloc(size);
+    if (block != NULL && (size < PAGES_FROM || !drop_pages(block, size))) memset(block, 0, size);
+    return block;
 }
 void memory_free(void *block) { RedisModule_Free(block); }
 #endif

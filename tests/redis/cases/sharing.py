@@ -5,6 +5,7 @@ saved, replicated or asked for in the midst of the work is what it would be at i
 """
 import os
 import random
+import resource
 import select
 import tempfile
 import threading
@@ -660,3 +661,47 @@ def test_union_that_does_not_fit():
         server.settle()
         assert server.info("maxmemory") > server.info("used_memory")
         assert c.do("EXISTS", "u") == 0 and c.do("BF.ADD", "a", "x") == 1
+
+
+def _room(server, more=None):
+    """Lets the process have so many bytes of addresses more than it has; None: any number."""
+    with open("/proc/%d/statm" % server.process.pid) as file:
+        bytes_now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    limit = resource.RLIM_INFINITY if more is None else bytes_now + more
+    resource.prlimit(server.process.pid, resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+
+
+def test_no_memory():
+    """Where the system has no more memory tables are not made, copied or united, which is an error
+    and not the end of the server; what was accepted is there."""
+    if PRELOAD:
+        raise Skip("a sanitizer takes addresses as it likes")
+    for more in (4 << 20, 16 << 20, 64 << 20):
+        with Server() as server:
+            c = server.client()
+            c.do("BF.RESERVE", "b", "0.01", "50000000")
+            c.do("CF.RESERVE", "c", "50000000")
+            c.do("BF.MADD", "b", *_items("b", 1000))
+            c.do("CF.INSERT", "c", "ITEMS", *_items("c", 1000))
+            _room(server, more)
+            refused = 0
+            for n in range(3):
+                c.call("COPY", "b", "b2", "REPLACE")
+                c.call("COPY", "c", "c2", "REPLACE")
+                bloom = c.call("BF.MADD", "b2", *_items("new", 100))
+                cuckoo = c.call("CF.INSERT", "c2", "ITEMS", *_items("new", 100))
+                refused += isinstance(bloom[-1], Error) + (-1 in cuckoo)
+                c.call("BF.RESERVE", "r%d" % n, "0.01", "2000000")
+                c.call("BF.MERGE", "u", "b", "b2")
+            assert refused != 0
+            server.check()
+            _room(server)
+            server.settle()
+            assert all(c.do("BF.MEXISTS", "u", *_items("b", 1000)))
+            for key in "b", "b2":
+                assert all(c.do("BF.MEXISTS", key, *_items("b", 1000)))
+            for key in "c", "c2":
+                assert all(c.do("CF.MEXISTS", key, *_items("c", 1000)))
+            added = [i for i, reply in zip(_items("new", 100), cuckoo) if reply == 1]
+            assert not added or all(c.do("CF.MEXISTS", "c2", *added))
+            assert c.do("BF.MADD", "b2", *_items("last", 100)).count(0) < 50
