@@ -97,7 +97,7 @@ static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t sam
 
 static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
     (void)ctx;
-    return bf_effort(value);
+    return memory_effort(bf_effort(value));
 }
 
 static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {

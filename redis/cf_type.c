@@ -85,7 +85,7 @@ static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t sam
 
 static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
     (void)ctx;
-    return cf_effort(value);
+    return memory_effort(cf_effort(value));
 }
 
 static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {

@@ -89,6 +89,8 @@ bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes) {
 
 bool memory_is_short(void) { return RedisModule_GetUsedMemoryRatio() >= 1.0F; }
 
+size_t memory_effort(size_t effort) { return memory_is_short() ? 1 : effort; }
+
 uint64_t memory_legacy_most(RedisModuleCtx *ctx) {
     return (uint64_t)1 << (redis_is_following(ctx) ? 36 : 30);
 }

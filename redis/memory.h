@@ -32,6 +32,10 @@ bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes);
 /* Is the server at that limit now?  For the thread that serves commands. */
 bool memory_is_short(void);
 
+/* The work of freeing a value, as the server is told it.  Much of it the server leaves to another
+ * thread; but at its limit it would go on evicting until that thread is through. */
+size_t memory_effort(size_t effort);
+
 /* The most bytes of a filter of RedisBloom that comes in chunks: from a client, or from an AOF. */
 uint64_t memory_legacy_most(RedisModuleCtx *ctx);
 

@@ -130,7 +130,7 @@ static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t sam
 
 static size_t free_effort(RedisModuleKeyOptCtx *ctx, const void *value) {
     (void)ctx;
-    return 1 + served_bytes(value) / CHUNK;
+    return memory_effort(1 + served_bytes(value) / CHUNK);
 }
 
 static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {

@@ -629,7 +629,12 @@ def test_eviction_stops():
 def test_eviction_of_copies():
     """Copies that go to make room make some, though others have their tables too."""
     _able()
-    with Server() as server:
+    for lazy in "no", "yes":
+        _evict_copies(lazy)
+
+
+def _evict_copies(lazy):
+    with Server(options=["--lazyfree-lazy-eviction", lazy]) as server:
         c = server.client()
         c.do("BF.RESERVE", "k", "0.01", "8000000")
         c.do("BF.MADD", "k", *_items("k", 1000))
