@@ -338,20 +338,22 @@ bool bf_turn(struct bf *f, uint64_t epoch, bool *failed) {
 /* ---- merging */
 
 /* Unites a chain with one that is alike. */
-static bool merge_alike(struct bf *into, const struct chain *from) {
+static bool merge_alike(struct bf *into, const struct chain *from, bool *changed) {
     for (uint32_t i = 0; i < into->chains; i++) {
         struct chain *c = &into->chain[i];
-        if (!store_merge(c->store, from->store)) continue;
-        const uint64_t keys = store_keys(c->store);
+        if (!store_merge(c->store, from->store, changed)) continue;
+        const uint64_t keys = store_keys(c->store), size = c->last_size;
         if (keys > c->before + c->last_size) c->last_size = keys - c->before;
         if (c->last_size > c->last_capacity) c->last_size = c->last_capacity;
+        *changed |= c->last_size != size;
         return true;
     }
     return false;
 }
 
-static const char *merge_chain(struct bf *into, const struct chain *from) {
-    if (merge_alike(into, from)) return NULL;
+static const char *merge_chain(struct bf *into, const struct chain *from, bool *changed) {
+    if (merge_alike(into, from, changed)) return NULL;
+    *changed = true;
     if (into->chains == BF_CHAINS_MOST) return "ERR too many filters in one";
     if (into->limit != 0 && bf_numbers(into).bytes + store_bytes(from->store) > into->limit) {
         return "ERR the filter is at its memory limit";
@@ -370,18 +372,19 @@ const char *bf_unmergeable(const struct bf *f) {
     return bf_is_loading(f) ? "ERR the filter is being loaded" : NULL;
 }
 
-const char *bf_merge(struct bf *into, const struct bf *from) {
+const char *bf_merge(struct bf *into, const struct bf *from, bool *changed) {
     if ((into->legacy == NULL) != (from->legacy == NULL)) {
         return "ERR a filter of RedisBloom can be merged with its like alone";
     }
     if (into->legacy != NULL) {
+        *changed = true;
         return bf_legacy_merge(into->legacy, from->legacy)
                    ? NULL
                    : "ERR filters of RedisBloom must be of the same shape, and hold what both have";
     }
     const char *wrong = NULL;
     for (uint32_t i = 0; i < from->chains && wrong == NULL; i++) {
-        wrong = merge_chain(into, &from->chain[i]);
+        wrong = merge_chain(into, &from->chain[i], changed);
     }
     return wrong;
 }

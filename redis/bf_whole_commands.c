@@ -289,14 +289,14 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 /* Merges one source; a destination that is not there becomes a copy of it.  `*bytes`: what all
  * sources so far will take, which the server does not see yet since their tables are shared. */
 static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct bf **into,
-                                uint64_t *bytes) {
+                                uint64_t *bytes, bool *changed) {
     const struct key key = key_open(ctx, name, REDISMODULE_READ, bf_type);
     const char *wrong = key.state == KEY_OURS ? bf_unmergeable(key.value) : key_error(key.state);
     if (wrong == NULL) *bytes += bf_numbers(key.value).bytes;
     if (wrong == NULL && !memory_admits(ctx, *bytes)) {
         wrong = "ERR Insufficient memory";
     } else if (wrong == NULL && *into != NULL) {
-        wrong = bf_merge(*into, key.value);
+        wrong = bf_merge(*into, key.value, changed);
     } else if (wrong == NULL) {
         *into = bf_copy(key.value);
         if (*into == NULL) wrong = "ERR Insufficient memory";
@@ -305,19 +305,21 @@ static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, st
     return wrong;
 }
 
-/* The union in memory of its own, so that a failure changes nothing. */
+/* The union in memory of its own, so that a failure changes nothing; and whether it is another than
+ * the destination was. */
 static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
-                             struct bf **result) {
+                             struct bf **result, bool *changed) {
     const struct key dest = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     const bool there = dest.state == KEY_OURS;
     key_close(&dest);
     if (dest.state == KEY_WRONG_TYPE) return REDISMODULE_ERRORMSG_WRONGTYPE;
     *result = NULL;
+    *changed = !there;
     const char *wrong = NULL;
     uint64_t bytes = 0;
     for (int i = there ? 1 : 2; i < argc && wrong == NULL; i++) {
         if (i > 1 && there && arg_equal(argv[i], argv[1])) continue; /* it has itself already */
-        wrong = merge_source(ctx, argv[i], result, &bytes);
+        wrong = merge_source(ctx, argv[i], result, &bytes, changed);
         if (i == 1) bytes = 0; /* the destination is there, and is replaced */
     }
     if (wrong == NULL) return NULL;
@@ -341,13 +343,16 @@ static int bf_merge_command(RedisModuleCtx *ctx, RedisModuleString **argv, int a
     if (argc < 3) return RedisModule_WrongArity(ctx);
     if (must_wait(ctx, argv + 1, argc - 1, WORKER_CHANGES, bf_merge_command)) return REDISMODULE_OK;
     struct bf *result;
-    const char *wrong = merge_all(ctx, argv, argc, &result);
+    bool changed;
+    const char *wrong = merge_all(ctx, argv, argc, &result, &changed);
     if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key dest = key_open(ctx, argv[1], REDISMODULE_WRITE, bf_type);
     put_union(&dest, result);
     bf_prepare(result);
-    RedisModule_ReplicateVerbatim(ctx);
-    key_changed(ctx, argv[1], "bf.merge");
+    if (changed) {
+        RedisModule_ReplicateVerbatim(ctx);
+        key_changed(ctx, argv[1], "bf.merge");
+    }
     key_close(&dest);
     return reply_ok(ctx);
 }

@@ -124,8 +124,8 @@ size_t store_effort(const struct store *s);
 
 /* Adds the bits of `from` if both have one secret and layers alike, and no layer gets more keys
  * than it was made for.  False if not; some bits may have been added then, which does no harm.
- * See store_merge.c. */
-bool store_merge(struct store *into, const struct store *from);
+ * Sets `*changed` unless it is known that nothing has.  See store_merge.c. */
+bool store_merge(struct store *into, const struct store *from, bool *changed);
 
 /* ---- what is shared, or still to be united: see shared.h */
 

@@ -11,14 +11,23 @@
  * that has fewer was not in the other.  If that sample has n keys the share is known to about
  * 1 / sqrt(n) of itself: in a layer of a hundred million keys to a thousandth, and exactly where
  * one has all that the other has, since nothing changes then.  A layer of one segment is its own
- * sample. */
+ * sample.
+ *
+ * Cuckoo filters cannot be united.  A layer of them that both stores have, table for table, needs
+ * no union: so a store of low rate, or one that has grown, can be merged again if it has not
+ * changed since.  Where they share the tables that is seen at once; else (one was read from a file)
+ * they are compared, four milliseconds for a full segment, and shared from then on.
+ *
+ * Whether anything changes is known where a layer has one segment, and where both share a table;
+ * a union that is still to be made counts as a change. */
 #include <string.h>
 
+#include "memory.h"
 #include "store.h"
 
 static bool layers_alike(const struct layer *a, const struct layer *b) {
-    return a->kind == b->kind && a->kind != TAMIS_CUCKOO && a->capacity == b->capacity &&
-           a->segments == b->segments && a->rate == b->rate;
+    return a->kind == b->kind && a->capacity == b->capacity && a->segments == b->segments &&
+           a->rate == b->rate;
 }
 
 /* Can the bits of these be united?  Those that came from outside may have another seed. */
@@ -29,6 +38,41 @@ static bool segments_alike(struct shared *a, struct shared *b) {
            tamis_info_brief(g, &other) == TAMIS_OK && one.seed == other.seed &&
            one.table_bytes == other.table_bytes && one.hashes == other.hashes;
 }
+
+/* ---- the same */
+
+static bool encode(struct shared *segment, uint8_t *bytes, size_t size) {
+    const tamis_filter *f = shared_look(segment);
+    size_t length = 0;
+    return f != NULL && tamis_encode(f, bytes, size, &length) == TAMIS_OK && length == size;
+}
+
+static bool segments_same(struct shared *a, struct shared *b, size_t size) {
+    if (a == b || a == NULL || b == NULL) return a == b;
+    uint8_t *bytes = memory_alloc(2 * size);
+    const bool same = bytes != NULL && encode(a, bytes, size) && encode(b, bytes + size, size) &&
+                      memcmp(bytes, bytes + size, size) == 0;
+    memory_free(bytes);
+    return same;
+}
+
+static bool layers_same(const struct layer *a, const struct layer *b) {
+    bool same = a->keys == b->keys;
+    for (uint32_t i = 0; i < a->segments && same; i++) {
+        same = segments_same(a->segment[i], b->segment[i], (size_t)a->segment_bytes);
+    }
+    return same;
+}
+
+static void layer_share(struct layer *into, const struct layer *from) {
+    for (uint32_t i = 0; i < into->segments; i++) {
+        if (into->segment[i] == from->segment[i]) continue;
+        shared_drop(into->segment[i]);
+        into->segment[i] = shared_take(from->segment[i]);
+    }
+}
+
+/* ---- united */
 
 static bool distinct_keys(struct shared *segment, tamis_facts *facts) {
     const tamis_filter *f = shared_look(segment);
@@ -49,16 +93,19 @@ static struct shares shares_of(double into, double from, double both) {
 }
 
 /* Unites the sample, and tells the shares; false if that would not keep the promise. */
-static bool sample_merge(struct shared **into, struct shared *from, struct shares *shares) {
+static bool sample_merge(struct shared **into, struct shared *from, struct shares *shares,
+                         bool *changed) {
     tamis_facts a = TAMIS_FACTS_INIT, b = TAMIS_FACTS_INIT, both = TAMIS_FACTS_INIT;
     if (!distinct_keys(*into, &a) || !distinct_keys(from, &b)) return false;
     struct shared *trial = shared_take(*into);
-    if (!shared_unite(&trial, from) || !distinct_keys(trial, &both) || both.over_capacity) {
+    if (!shared_unite(&trial, from) || !distinct_keys(trial, &both) ||
+        (both.over_capacity && both.fill > a.fill)) {
         shared_drop(trial);
         return false;
     }
     shared_drop(*into);
     *into = trial;
+    *changed |= both.fill > a.fill;
     *shares = shares_of(a.distinct, b.distinct, both.distinct);
     return true;
 }
@@ -70,9 +117,11 @@ static uint32_t sample_of(const struct layer *a, const struct layer *b) {
     return i;
 }
 
-static bool merge_rest(struct layer *into, const struct layer *from, uint32_t sample) {
+static bool merge_rest(struct layer *into, const struct layer *from, uint32_t sample,
+                       bool *changed) {
     for (uint32_t i = 0; i < into->segments; i++) {
         if (i == sample || from->segment[i] == NULL) continue;
+        *changed |= into->segment[i] != from->segment[i];
         if (into->segment[i] == NULL) {
             into->segment[i] = shared_take(from->segment[i]);
         } else if (!shared_unite(&into->segment[i], from->segment[i])) {
@@ -89,20 +138,27 @@ static uint64_t union_keys(const struct layer *a, const struct layer *b, struct 
     return keys < least ? least : keys > a->capacity ? a->capacity : keys;
 }
 
-static bool layer_merge(struct layer *into, const struct layer *from) {
+static bool layer_merge(struct layer *into, const struct layer *from, bool *changed) {
     const uint32_t sample = sample_of(into, from);
     struct shares shares = {1, 1};
+    if (into->kind == TAMIS_CUCKOO) {
+        layer_share(into, from);
+        return true;
+    }
     if (sample < into->segments &&
-        !sample_merge(&into->segment[sample], from->segment[sample], &shares)) {
+        !sample_merge(&into->segment[sample], from->segment[sample], &shares, changed)) {
         return false;
     }
-    if (!merge_rest(into, from, sample)) return false;
-    into->keys = union_keys(into, from, shares);
+    if (!merge_rest(into, from, sample, changed)) return false;
+    const uint64_t keys = union_keys(into, from, shares);
+    *changed |= keys != into->keys;
+    into->keys = keys;
     return true;
 }
 
 static bool can_merge(const struct layer *into, const struct layer *from) {
     if (!layers_alike(into, from)) return false;
+    if (into->kind == TAMIS_CUCKOO) return layers_same(into, from);
     for (uint32_t i = 0; i < into->segments; i++) {
         if (into->segment[i] == NULL || from->segment[i] == NULL) continue;
         if (!segments_alike(into->segment[i], from->segment[i])) return false;
@@ -110,14 +166,14 @@ static bool can_merge(const struct layer *into, const struct layer *from) {
     return true;
 }
 
-bool store_merge(struct store *into, const struct store *from) {
+bool store_merge(struct store *into, const struct store *from, bool *changed) {
     if (memcmp(into->secret, from->secret, sizeof into->secret) != 0) return false;
     if (from->layers > into->layers || into->awaiting != 0 || from->awaiting != 0) return false;
     for (uint32_t i = 0; i < from->layers; i++) {
         if (!can_merge(&into->layer[i], &from->layer[i])) return false;
     }
     for (uint32_t i = 0; i < from->layers; i++) {
-        if (!layer_merge(&into->layer[i], &from->layer[i])) return false;
+        if (!layer_merge(&into->layer[i], &from->layer[i], changed)) return false;
     }
     return true;
 }

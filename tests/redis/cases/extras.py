@@ -39,6 +39,37 @@ def test_merge():
         assert c.do("TTL", "c") in (999, 1000)
 
 
+def test_merge_again():
+    """A source that has not changed since adds nothing: not a filter more, nor to the rate."""
+    shapes = {"low": ["0.001", "1000"], "grown": ["0.01", "100"], "full": ["0.01", "600"],
+              "fixed": ["0.01", "600", "NONSCALING"]}
+    with Server() as server:
+        c = server.client()
+        for name, shape in shapes.items():
+            c.do("BF.RESERVE", name, *shape)
+            c.do("BF.MADD", name, *ITEMS[:600])
+            c.do("BF.ADD", "all " + name, "its own")
+            c.do("BF.MERGE", "all " + name, name)
+        seen = {n: (c.do("BF.INFO", n), c.do("BF.INFO", n, "ERROR")) for n in
+                ["all " + name for name in shapes]}
+        for restart in False, True:
+            if restart:  # nothing is shared any more
+                server.restart(save=True)
+                c = server.client()
+            for name in shapes:
+                for _ in range(150):
+                    assert c.do("BF.MERGE", "all " + name, name) == "OK"
+        for name, told in seen.items():
+            assert (c.do("BF.INFO", name), c.do("BF.INFO", name, "ERROR")) == told, name
+        # One that has changed is kept anew, or united.
+        for name in shapes:
+            c.call("BF.MADD", name, *ITEMS[600:700])
+            there = c.do("BF.MEXISTS", name, *ITEMS[:700])
+            c.do("BF.MERGE", "all " + name, name)
+            both = c.do("BF.MEXISTS", "all " + name, *ITEMS[:700])
+            assert all(b >= t for b, t in zip(both, there)), name
+
+
 def test_merge_refusals():
     with Server() as server:
         c = server.client()
@@ -341,12 +372,13 @@ def test_notifications():
         for command, event in ((["BF.RESERVE", "b", "0.01", "100"], "bf.reserve"),
                                (["BF.ADD", "b", "x"], "bf.add"), (["BF.MADD", "b", "y"], "bf.add"),
                                (["BF.INSERT", "b", "ITEMS", "z"], "bf.add"),
-                               (["BF.MERGE", "b", "b"], "bf.merge"),
+                               (["BF.MERGE", "m", "b"], "bf.merge"),
                                (["CF.RESERVE", "c", "100"], "cf.reserve"),
                                (["CF.ADD", "c", "x"], "cf.add"), (["CF.DEL", "c", "x"], "cf.del")):
             c.do(*command)
             assert heard() == ("__keyspace@0__:" + command[1], event), command
-        for command in (["BF.ADD", "b", "x"], ["BF.EXISTS", "b", "x"], ["CF.DEL", "c", "none"]):
+        for command in (["BF.ADD", "b", "x"], ["BF.EXISTS", "b", "x"], ["CF.DEL", "c", "none"],
+                        ["BF.MERGE", "b", "b"], ["BF.MERGE", "m", "b"]):
             c.do(*command)  # nothing changed: nothing to tell
         c.do("DEL", "b")
         assert heard() == ("__keyspace@0__:b", "del")

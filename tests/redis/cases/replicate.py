@@ -131,6 +131,13 @@ def test_only_what_was_done():
         c = primary.client()
         c.do("BF.MADD", "b", *ITEMS[:100])
         c.do("CF.INSERTNX", "c", "ITEMS", *ITEMS[:100])
+        c.do("COPY", "b", "part")
+        c.do("BF.MADD", "b", *ITEMS[100:200])
+        c.do("BF.MADD", "other", *ITEMS[:100])
+        c.do("BF.MERGE", "b", "part", "other")
+        c.do("BF.RESERVE", "large", "0.01", "10000000")
+        c.do("BF.MADD", "large", *ITEMS[:100])
+        c.do("COPY", "large", "same")
         caught_up(primary)
 
         def bytes_for(command):
@@ -143,8 +150,15 @@ def test_only_what_was_done():
         for command in (["BF.ADD", "b", ITEMS[0]], ["BF.MADD", "b", *ITEMS[:100]],
                         ["BF.INSERT", "b", "ITEMS", *ITEMS[:50]], ["CF.ADDNX", "c", ITEMS[0]],
                         ["CF.INSERTNX", "c", "ITEMS", *ITEMS[:100]], ["CF.DEL", "c", "no such"],
-                        ["BF.EXISTS", "b", "x"], ["CF.COUNT", "c", "x"]):
+                        ["BF.EXISTS", "b", "x"], ["CF.COUNT", "c", "x"], ["BF.MERGE", "b", "b"],
+                        ["BF.MERGE", "b", "part"], ["BF.MERGE", "b", "other", "part", "b"],
+                        ["BF.MERGE", "large", "same"]):
             assert bytes_for(command) < 1000, command[:3]
+        # What one of them lacks is a change.
+        c.do("BF.ADD", "part", "another")
+        before = int(primary.info("master_repl_offset"))
+        assert c.do("BF.MERGE", "b", "part") == "OK" and c.do("BF.EXISTS", "b", "another") == 1
+        assert int(primary.info("master_repl_offset")) > before
         _same(primary, replica)
 
 
