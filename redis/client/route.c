@@ -357,10 +357,11 @@ static void redirect(tamis_cluster *cluster, struct request *r, bool *trouble) {
     }
 }
 
-/* Errors that pass: the command was not run, and will be when the cluster has settled. */
+/* Errors that pass: the command was not run, and will be when the cluster has settled.  (UNBLOCKED:
+ * it waited at a primary that became a replica.) */
 static bool passes(const redisReply *reply) {
-    static const char *const words[] = {"TRYAGAIN",   "CLUSTERDOWN", "LOADING",
-                                        "MASTERDOWN", "NOREPLICAS",  "BUSY "};
+    static const char *const words[] = {"TRYAGAIN",   "CLUSTERDOWN", "LOADING",  "MASTERDOWN",
+                                        "NOREPLICAS", "BUSY ",       "UNBLOCKED"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (starts(reply, words[i])) return true;
     }

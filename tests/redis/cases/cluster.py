@@ -147,6 +147,34 @@ def _started(server):
     return line and int(line.split("calls=")[1].split(",")[0]) > 60
 
 
+def test_failover_of_those_who_wait():
+    """A load whose commands wait behind a COPY goes on at the replica that takes over."""
+    _need_command()
+    path = _keys(60000, "user")
+    try:
+        with Cluster() as cluster:
+            _redis(cluster, "reserve", "large", "-n", "60000000", "--shards", "1")
+            primary = cluster.owner(_slot("0"))
+            c = primary.client()
+            c.do("BF.MADD", "large:{0}", *["item-%d" % i for i in range(2000)])
+            primary.settle()
+            replica = next(s for s in cluster.servers
+                           if s.info("role") == "slave" and s.info("master_port") == str(primary.port))
+            c.do("COPY", "large:{0}", "copy:{0}")
+            load = subprocess.Popen([COMMAND, "redis", "load", "-q", "-s",
+                                     ",".join(cluster.addresses()), "large", path],
+                                    stderr=subprocess.PIPE)
+            until(lambda: primary.info("bf_commands_waited") != "0" or load.poll() is not None,
+                  what="the wait")
+            replica.client().do("CLUSTER", "FAILOVER")
+            error = load.communicate(timeout=180)[1]
+            assert load.returncode == 0, error.decode()
+            until(lambda: replica.info("role") == "master", what="the failover")
+            _none_lost(cluster, "large", path)
+    finally:
+        os.unlink(path)
+
+
 def test_redis_cli_reshard():
     """As an administrator would: redis-cli moves a thousand slots with filters in them."""
     with Cluster() as cluster:
