@@ -2,7 +2,9 @@
  *
  * The same settings by two ways: pairs of words when the module is loaded, on any server, and
  * CONFIG GET and SET.  There a name is bf.NAME on servers before 8.0, which put the module's
- * name before every setting, and NAME from then on.
+ * name before every setting, and NAME from then on.  The words are what a setting is unless the
+ * configuration says otherwise: so what CONFIG SET and REWRITE have kept there is there after a
+ * restart.
  *
  * All are strings to the server, so that one table has the limits and one function the texts
  * of what is out of them. */
@@ -18,6 +20,7 @@
 
 #define SERVER_8 0x080000
 #define RATE_MOST 0.25 /* what is asked above is taken as this */
+#define VALUE_BYTES 32 /* of a value as text */
 
 static struct settings current = {.bf_error_rate = 0.01,
                                   .bf_initial_size = 100,
@@ -33,22 +36,21 @@ const struct settings *settings(void) { return &current; }
 struct setting {
     const char *name;
     const char *old_name; /* of the load-time argument in RedisBloom 2.x; or NULL */
-    const char *initially;
-    size_t offset; /* in struct settings */
+    size_t offset;        /* in struct settings */
     long long least, most;
     bool is_rate;
 };
 
 #define AT(field) offsetof(struct settings, field)
 static const struct setting table[] = {
-    {"bf-error-rate", "ERROR_RATE", "0.01", AT(bf_error_rate), 0, 1, true},
-    {"bf-initial-size", "INITIAL_SIZE", "100", AT(bf_initial_size), 1, 1 << 30, false},
-    {"bf-expansion-factor", NULL, "2", AT(bf_expansion_factor), 0, 32768, false},
-    {"cf-bucket-size", NULL, "2", AT(cf_bucket_size), 1, 255, false},
-    {"cf-initial-size", NULL, "1024", AT(cf_initial_size), 2, 1 << 30, false},
-    {"cf-max-iterations", NULL, "20", AT(cf_max_iterations), 1, 65535, false},
-    {"cf-expansion-factor", NULL, "1", AT(cf_expansion_factor), 0, 32768, false},
-    {"cf-max-expansions", "CF_MAX_EXPANSIONS", "32", AT(cf_max_expansions), 1, 65536, false},
+    {"bf-error-rate", "ERROR_RATE", AT(bf_error_rate), 0, 1, true},
+    {"bf-initial-size", "INITIAL_SIZE", AT(bf_initial_size), 1, 1 << 30, false},
+    {"bf-expansion-factor", NULL, AT(bf_expansion_factor), 0, 32768, false},
+    {"cf-bucket-size", NULL, AT(cf_bucket_size), 1, 255, false},
+    {"cf-initial-size", NULL, AT(cf_initial_size), 2, 1 << 30, false},
+    {"cf-max-iterations", NULL, AT(cf_max_iterations), 1, 65535, false},
+    {"cf-expansion-factor", NULL, AT(cf_expansion_factor), 0, 32768, false},
+    {"cf-max-expansions", "CF_MAX_EXPANSIONS", AT(cf_max_expansions), 1, 65536, false},
 };
 #undef AT
 #define SETTINGS (sizeof table / sizeof *table)
@@ -115,24 +117,25 @@ static bool set_value(const struct setting *s, RedisModuleString *text, struct c
 /* The server keeps the string that it was given last. */
 static RedisModuleString *shown[SETTINGS];
 
+/* The shortest text that reads as the same number. */
+static void write_value(const struct setting *s, char text[VALUE_BYTES]) {
+    if (!s->is_rate) {
+        snprintf(text, VALUE_BYTES, "%lld", *integer_of(s));
+        return;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, VALUE_BYTES, "%.*g", digits, current.bf_error_rate);
+        if (strtod(text, NULL) == current.bf_error_rate) break;
+    }
+}
+
 static RedisModuleString *config_get(const char *name, void *privdata) {
     const struct setting *s = privdata;
-    char text[32];
-    const int length = s->is_rate ? snprintf(text, sizeof text, "%.17g", current.bf_error_rate)
-                                  : snprintf(text, sizeof text, "%lld", *integer_of(s));
-    /* The shortest text that reads as the same number. */
-    int shortest = length;
-    for (int digits = 1; s->is_rate && digits < 17; digits++) {
-        char trial[32];
-        const int n = snprintf(trial, sizeof trial, "%.*g", digits, current.bf_error_rate);
-        if (strtod(trial, NULL) != current.bf_error_rate) continue;
-        memcpy(text, trial, (size_t)n);
-        shortest = n;
-        break;
-    }
+    char text[VALUE_BYTES];
+    write_value(s, text);
     RedisModuleString **mine = &shown[s - table];
     if (*mine != NULL) RedisModule_FreeString(NULL, *mine);
-    *mine = RedisModule_CreateString(NULL, text, (size_t)shortest);
+    *mine = RedisModule_CreateString(NULL, text, strlen(text));
     (void)name;
     return *mine;
 }
@@ -147,9 +150,10 @@ static int config_set(const char *name, RedisModuleString *value, void *privdata
 }
 
 static bool register_config(RedisModuleCtx *ctx, size_t i, unsigned flags) {
-    return RedisModule_RegisterStringConfig(ctx, table[i].name, table[i].initially, flags,
-                                            config_get, config_set, NULL,
-                                            (void *)(uintptr_t)&table[i]) == REDISMODULE_OK;
+    char text[VALUE_BYTES];
+    write_value(&table[i], text);
+    return RedisModule_RegisterStringConfig(ctx, table[i].name, text, flags, config_get, config_set,
+                                            NULL, (void *)(uintptr_t)&table[i]) == REDISMODULE_OK;
 }
 
 /* A server may call itself 8, or later, and not know of names without a prefix: those that are
@@ -193,9 +197,7 @@ static bool load_argument(RedisModuleCtx *ctx, RedisModuleString *name, RedisMod
 
 bool settings_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     size_t length;
-    /* Before the arguments, since registering sets all to their initial values. */
-    if (!register_configs(ctx)) return false;
-    if (argc == 1 && (RedisModule_StringPtrLen(argv[0], &length), length == 0)) return true;
+    if (argc == 1 && (RedisModule_StringPtrLen(argv[0], &length), length == 0)) argc = 0;
     if (argc % 2 != 0) {
         RedisModule_Log(ctx, "warning", "Options come in pairs of a name and a value");
         return false;
@@ -203,5 +205,5 @@ bool settings_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     for (int i = 0; i < argc; i += 2) {
         if (!load_argument(ctx, argv[i], argv[i + 1])) return false;
     }
-    return true;
+    return register_configs(ctx);
 }

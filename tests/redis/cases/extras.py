@@ -461,6 +461,13 @@ def test_load_arguments():
             c = server.client()
             c.do("BF.ADD", "b", "x")
             assert c.do("BF.INFO", "b", "CAPACITY") == [capacity], words
+    # What CONFIG REWRITE has put into the configuration goes before them.
+    with Server(module_arguments=["ERROR_RATE", "0.05", "INITIAL_SIZE", "300"],
+                options=["--bf.bf-error-rate", "0.02"]) as server:
+        c = server.client()
+        for name, value in (("error-rate", b"0.02"), ("initial-size", b"300"),
+                            ("expansion-factor", b"2")):
+            assert c.do("CONFIG", "GET", "bf.bf-" + name)[1] == value, name
     for words in (["bf-initial-size"], ["nonsense", "1"], ["bf-initial-size", "0"],
                   ["bf-error-rate", "7"], ["bf-error-rate", "x"], ["cf-max-expansions", "0"]):
         server = Server(module_arguments=words)
