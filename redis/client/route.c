@@ -173,13 +173,14 @@ static size_t parse_node(tamis_cluster *cluster, const char *text, size_t length
 }
 
 static bool add_servers(tamis_cluster *cluster) {
-    for (const char *at = cluster->servers; *at != '\0';) {
+    const char *at = cluster->servers;
+    do {
         const size_t length = strcspn(at, ",");
         if (parse_node(cluster, at, length, "127.0.0.1") == NO_NODE) {
             return cluster_fail(cluster, "'%.*s' is no server: give HOST:PORT", (int)length, at);
         }
         at += length + (at[length] == ',');
-    }
+    } while (*at != '\0');
     return true;
 }
 

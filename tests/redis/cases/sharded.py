@@ -195,6 +195,8 @@ def test_no_server():
     assert b"127.0.0.1:1: Connection refused" in done.stderr, done.stderr
     done = tamis("redis", "query", "x", "-s", "nonsense", data=b"", check=(2,))
     assert b"'nonsense' is no server" in done.stderr, done.stderr
+    done = tamis("redis", "info", "f", "-s", "", check=(2,))
+    assert b"'' is no server: give HOST:PORT" in done.stderr, done.stderr
 
 
 def test_lost_connection():
