@@ -266,11 +266,11 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     if (argc != 4) return RedisModule_WrongArity(ctx);
     long long iterator;
     size_t length;
+    const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);
+    if (bf_is_header(bytes, length)) hide_argument(ctx, 3);
     if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
         return reply_error(ctx, "ERR Second argument must be numeric");
     }
-    const uint8_t *bytes = (const uint8_t *)RedisModule_StringPtrLen(argv[3], &length);
-    if (bf_is_header(bytes, length)) hide_argument(ctx, 3);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
     const char *wrong;
     if (key.state == KEY_EMPTY && iterator == 1) {

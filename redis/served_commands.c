@@ -145,8 +145,8 @@ static int abort_load(RedisModuleCtx *ctx, RedisModuleString *name, const struct
 static int tamis_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct chunk c;
     const bool ending = argc == 3 && arg_is(argv[2], "ABORT");
+    if (argc >= 7) hide_argument(ctx, 6);
     if (!ending && argc != 5 && argc != 7) return RedisModule_WrongArity(ctx);
-    if (argc == 7) hide_argument(ctx, 6);
     const char *wrong = ending ? NULL : read_chunk(argv, argc, &c);
     if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key key =

@@ -456,10 +456,13 @@ def test_secret_is_not_shown():
         for verb, key in (("BF", "b"), ("CF", "c")):
             header = c.do(verb + ".SCANDUMP", key, "0")[1]
             c.do(verb + ".LOADCHUNK", key + "1", "1", header)
+            for wrong in "x", "0", "1":
+                assert isinstance(c.call(verb + ".LOADCHUNK", key, wrong, header), Error)
             c.many([["MULTI"], [verb + ".LOADCHUNK", key + "2", "1", header], ["EXEC"]])
             c.do("EVAL", "return redis.call(ARGV[1], KEYS[1], '1', redis.call(ARGV[2], KEYS[2], 0)[2])",
                  "2", key + "3", key, verb + ".LOADCHUNK", verb + ".SCANDUMP")
         c.call("TAMIS.LOAD", "t", "0", "9", "no filter", "SECRET", hexadecimal)
+        c.call("TAMIS.LOAD", "t", "0", "9", "no filter", "SECRET", hexadecimal, "and more")
         c.do("TAMIS.LOAD", "t", "0", "9", "no", "SECRET", hexadecimal)
         caught_up(primary)
         for server, monitor in monitors:
