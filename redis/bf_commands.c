@@ -390,6 +390,12 @@ static int bf_mexists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return exists(ctx, argv, (size_t)argc - 2, bf_mexists);
 }
 
+/* Is it an epoch that has not come yet?  A client must not turn to it: the window would stand still
+ * until then.  Those who follow believe the clock of their primary. */
+static bool is_to_come(RedisModuleCtx *ctx, const struct bf *f, uint64_t epoch) {
+    return f->window != 0 && epoch > bf_epoch(f, now()) && !redis_is_following(ctx);
+}
+
 /* TAMIS.TURN key epoch: what a primary tells its replicas. */
 static int tamis_turn(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
@@ -401,6 +407,8 @@ static int tamis_turn(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     bool failed = false;
     if (key.state != KEY_OURS) {
         reply_error(ctx, key_error(key.state));
+    } else if (is_to_come(ctx, key.value, (uint64_t)epoch)) {
+        reply_error(ctx, "ERR bad epoch");
     } else {
         if (bf_turn(key.value, (uint64_t)epoch, &failed)) RedisModule_ReplicateVerbatim(ctx);
         if (failed) {

@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from resp import Error
-from servers import Server, caught_up, follow, tamis
+from servers import Server, caught_up, follow, tamis, until
 from sizes import some
 
 ITEMS = ["item-%d" % i for i in range(2000)]
@@ -142,6 +142,21 @@ def test_window():
             time.sleep(0.4)
             assert c.do("BF.EXISTS", "w", "kept") == 1
             c.do("BF.ADD", "w", "kept")
+
+
+def test_window_is_not_turned_ahead():
+    """A client that turns a window to a time to come would have it stand still until then."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "w", "0.01", "100", "WINDOW", "1")
+        c.do("BF.ADD", "w", "x")
+        now = int(time.time() * 4)
+        for epoch in (now + 10, 1 << 59, (1 << 59) + 1, "x", "-1"):
+            assert c.call("TAMIS.TURN", "w", str(epoch)) == "ERR bad epoch", epoch
+        assert c.do("BF.EXISTS", "w", "x") == 1
+        until(lambda: c.do("BF.EXISTS", "w", "x") == 0, what="the end of the window")
+        assert c.do("BF.ADD", "w", "y") == 1
+        until(lambda: c.do("BF.EXISTS", "w", "y") == 0, what="the end of the next window")
 
 
 def test_window_of_uneven_steps():
