@@ -129,7 +129,7 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length);
 bool bf_is_header(const uint8_t *bytes, size_t length);
 
 /* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
- * NULL if there is none. */
+ * NULL if there is none, with `*length` as it was, or if there is no memory for so many bytes. */
 uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length);
 /* How many numbers there are. */
 uint64_t bf_slots(const struct bf *f);

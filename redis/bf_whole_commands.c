@@ -178,10 +178,16 @@ static int bf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- chunks */
 
-static void reply_chunk(RedisModuleCtx *ctx, long long next, const void *bytes, size_t length) {
+/* The bytes are freed.  Without any: the end, or there is no memory for so many. */
+static void reply_chunk(RedisModuleCtx *ctx, long long next, uint8_t *bytes, size_t length) {
+    if (bytes == NULL && length != 0) {
+        reply_error(ctx, "ERR Insufficient memory");
+        return;
+    }
     RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, next);
-    RedisModule_ReplyWithStringBuffer(ctx, bytes == NULL ? "" : bytes, length);
+    RedisModule_ReplyWithLongLong(ctx, bytes == NULL ? 0 : next);
+    RedisModule_ReplyWithStringBuffer(ctx, bytes == NULL ? "" : (const char *)bytes, length);
+    memory_free(bytes);
 }
 
 static void scandump_legacy(RedisModuleCtx *ctx, const struct bf_legacy *f, long long iterator) {
@@ -189,29 +195,25 @@ static void scandump_legacy(RedisModuleCtx *ctx, const struct bf_legacy *f, long
         const size_t size = bf_legacy_header_size(f);
         uint8_t *header = memory_alloc(size);
         if (header != NULL) bf_legacy_header(f, header);
-        reply_chunk(ctx, header == NULL ? 0 : 1, header, header == NULL ? 0 : size);
-        memory_free(header);
+        reply_chunk(ctx, 1, header, size);
         return;
     }
     size_t length;
     long long next;
     uint8_t *data = bf_legacy_chunk(f, iterator, &length, &next);
-    reply_chunk(ctx, next, data, data == NULL ? 0 : length);
-    memory_free(data);
+    reply_chunk(ctx, next, data, length);
 }
 
 static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long iterator) {
     size_t length = 0;
     if (iterator == 0) {
         uint8_t *header = bf_header(f, &length);
-        reply_chunk(ctx, header == NULL ? 0 : 1, header, header == NULL ? 0 : length);
-        memory_free(header);
+        reply_chunk(ctx, 1, header, length);
         return;
     }
     uint64_t slot = (uint64_t)iterator - 1;
     uint8_t *bytes = iterator < 0 ? NULL : bf_piece(f, &slot, &length);
-    reply_chunk(ctx, bytes == NULL ? 0 : (long long)slot + 2, bytes, bytes == NULL ? 0 : length);
-    memory_free(bytes);
+    reply_chunk(ctx, (long long)slot + 2, bytes, length);
 }
 
 /* BF.SCANDUMP key iterator */

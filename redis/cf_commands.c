@@ -461,7 +461,7 @@ static int cf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- chunks */
 
-/* In memory of the caller's; NULL at the end. */
+/* In memory of the caller's; NULL at the end, or if there is no memory for so many bytes. */
 static uint8_t *chunk_of(const struct cf *f, long long iterator, size_t *length, long long *next) {
     if (iterator == 0) {
         *next = 1;
@@ -478,6 +478,20 @@ static uint8_t *chunk_of(const struct cf *f, long long iterator, size_t *length,
     return piece;
 }
 
+static void reply_chunk(RedisModuleCtx *ctx, long long next, const uint8_t *chunk, size_t length) {
+    if (chunk == NULL && length != 0) {
+        reply_error(ctx, "ERR Insufficient memory");
+        return;
+    }
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, chunk == NULL ? 0 : next);
+    if (chunk == NULL) {
+        RedisModule_ReplyWithNull(ctx);
+    } else {
+        RedisModule_ReplyWithStringBuffer(ctx, (const char *)chunk, length);
+    }
+}
+
 /* CF.SCANDUMP key iterator */
 static int cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
@@ -490,13 +504,7 @@ static int cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     if (f == NULL) return REDISMODULE_OK;
     size_t length = 0;
     uint8_t *chunk = cf_numbers(f).items == 0 ? NULL : chunk_of(f, iterator, &length, &next);
-    RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, chunk == NULL ? 0 : next);
-    if (chunk == NULL) {
-        RedisModule_ReplyWithNull(ctx);
-    } else {
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)chunk, length);
-    }
+    reply_chunk(ctx, next, chunk, length);
     memory_free(chunk);
     key_close(&key);
     return REDISMODULE_OK;

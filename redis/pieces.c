@@ -97,6 +97,7 @@ void pieces_digest(RedisModuleDigest *sum, const struct pieces *how, const void 
 uint8_t *piece_of(const tamis_filter *segment, size_t *length) {
     const size_t size = (size_t)tamis_encoded_size(segment);
     uint8_t *bytes = memory_alloc(size);
+    *length = size;
     if (bytes == NULL) return NULL;
     if (tamis_encode(segment, bytes, size, length) == TAMIS_OK) return bytes;
     memory_free(bytes);
@@ -108,10 +109,10 @@ uint8_t *header_sealed(header_writer *write, const void *filter, size_t *length)
     write(filter, &count);
     const size_t size = count.length + CHECKSUM_BYTES;
     struct wire_writer w = {.bytes = memory_alloc(size), .capacity = size};
+    *length = size;
     if (w.bytes == NULL) return NULL;
     write(filter, &w);
     wire_put64(&w, tamis_hash_secret(no_secret, w.bytes, w.length));
-    *length = w.length;
     return w.bytes;
 }
 

@@ -22,7 +22,7 @@ struct pieces {
     /* In memory of the caller's; NULL: no memory. */
     uint8_t *(*header)(const void *filter, size_t *length);
     /* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
-     * NULL: there is none. */
+     * NULL: there is none, and then `*length` is as it was, or no memory for so many bytes. */
     uint8_t *(*piece)(const void *filter, uint64_t *slot, size_t *length);
     /* A filter that awaits its pieces; NULL if the header is not one. */
     void *(*from_header)(const uint8_t *bytes, size_t length);
@@ -39,10 +39,11 @@ void pieces_digest(RedisModuleDigest *sum, const struct pieces *how, const void 
 
 /* ---- for those who make them */
 
-/* A filter of the library, encoded in memory of the caller's; NULL: no memory. */
+/* A filter of the library, encoded in memory of the caller's; NULL: no memory for so many bytes. */
 uint8_t *piece_of(const tamis_filter *segment, size_t *length);
 
-/* Writes a header with its checksum, in memory of the caller's; NULL: no memory. */
+/* Writes a header with its checksum, in memory of the caller's; NULL: no memory for so many bytes.
+ */
 typedef void header_writer(const void *filter, struct wire_writer *w);
 uint8_t *header_sealed(header_writer *write, const void *filter, size_t *length);
 /* A reader of the header without its checksum; `bad` if that does not hold. */
