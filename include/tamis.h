@@ -585,8 +585,9 @@ TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, 
  * in time that does not depend on its size; checksums of the table are then not compared
  * (call tamis_verify), and the file must not be truncated while it is mapped (replacing it
  * by rename, as tamis_save does, is fine).  A mapped .tamis file keeps a descriptor open, whose
- * lock keeps tamis_commit of others from changing it in place.  A change that a crash has
- * interrupted is made up for in memory.  After E_IO errno tells why. */
+ * lock keeps tamis_commit of others from changing it in place.  What is no regular file cannot be
+ * mapped: E_UNSUPPORTED.  A change that a crash has interrupted is made up for in memory.  After
+ * E_IO errno tells why. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 
@@ -604,7 +605,8 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  * 64 KiB that the keys touch are read, compared with their checksums, and written: first to a
  * journal beside it, then in place (doc/format.md).  So ten keys cost the same in a filter of any
  * size.  Any other file is written as by tamis_save; a large one also if more than an eighth of
- * it changes or another process has it mapped, which so keeps the file that it has.
+ * it changes, if it is another user's, or if another process has it mapped, which so keeps the
+ * file that it has.
  *
  * From tamis_open to tamis_free nobody else can open the file for change: they wait.  Readers do
  * not, but for the moment of a commit in place.  `*written`, if not NULL, receives the bytes

@@ -86,7 +86,7 @@ tamis_status tamis_container_view(const void *bytes, size_t length,
     *out = NULL;
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
-    if (bytes == NULL) return length == 0 ? TAMIS_E_TRUNCATED : TAMIS_E_ARGUMENT;
+    if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
     return open_bytes(bytes, length, &o, false, out);
 }
 

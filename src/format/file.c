@@ -283,8 +283,11 @@ tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_
     struct tamis__journal journal = {.descriptor = -1};
     const int fd = open_file(path, &st);
     if (fd < 0) return TAMIS_E_IO;
-    if (S_ISREG(st.st_mode)) tamis__journal_open(path, fd, (uint64_t)st.st_size, &journal);
-    const tamis_status status = tamis__descriptor_read(fd, a, block, block_bytes, length);
+    tamis_status status = TAMIS_OK;
+    if (S_ISREG(st.st_mode)) {
+        status = tamis__journal_open(path, fd, (uint64_t)st.st_size, &journal);
+    }
+    if (status == TAMIS_OK) status = tamis__descriptor_read(fd, a, block, block_bytes, length);
     const int why = errno;
     if (status == TAMIS_OK && journal.bytes != NULL && *length == (uint64_t)st.st_size) {
         tamis__journal_replay(&journal, *block);
@@ -300,17 +303,11 @@ static bool is_native(const struct tamis__mapping *m) {
     return tamis__native.detect(m->bytes, m->length) == TAMIS__SURE;
 }
 
-tamis_status tamis__file_map(const char *path, struct tamis__mapping *m) {
-    struct stat st;
+/* Maps an open file that has bytes, with the change that waits for it made up for. */
+static tamis_status map_descriptor(const char *path, struct tamis__mapping *m) {
     struct tamis__journal journal;
-    *m = (struct tamis__mapping){.descriptor = open_file(path, &st)};
-    if (m->descriptor < 0) return TAMIS_E_IO;
-    m->length = (uint64_t)st.st_size;
-    if (m->length == 0) {
-        close(m->descriptor);
-        return TAMIS_E_TRUNCATED;
-    }
-    tamis__journal_open(path, m->descriptor, m->length, &journal);
+    const tamis_status status = tamis__journal_open(path, m->descriptor, m->length, &journal);
+    if (status != TAMIS_OK) return status;
     const bool pending = journal.bytes != NULL;
     void *at = mmap(NULL, (size_t)m->length, pending ? PROT_READ | PROT_WRITE : PROT_READ,
                     pending ? MAP_PRIVATE : MAP_SHARED, m->descriptor, 0);
@@ -320,23 +317,34 @@ tamis_status tamis__file_map(const char *path, struct tamis__mapping *m) {
         (void)mprotect(at, (size_t)m->length, PROT_READ);
     }
     tamis__journal_close(&journal);
-    if (at == MAP_FAILED) {
-        close(m->descriptor);
-        errno = why;
-        return TAMIS_E_IO;
-    }
+    errno = why;
+    if (at == MAP_FAILED) return TAMIS_E_IO;
+    m->bytes = at;
 #if defined(MADV_RANDOM)
     (void)madvise(at, (size_t)m->length, MADV_RANDOM);
 #endif
-    m->bytes = at;
-    if (!is_native(m)) {
-        close(m->descriptor);
-        m->descriptor = -1;
-    }
     return TAMIS_OK;
 }
 
+tamis_status tamis__file_map(const char *path, struct tamis__mapping *m) {
+    struct stat st;
+    *m = (struct tamis__mapping){.descriptor = open_file(path, &st)};
+    if (m->descriptor < 0) return TAMIS_E_IO;
+    m->length = (uint64_t)st.st_size;
+    tamis_status status = S_ISREG(st.st_mode) ? TAMIS_OK : TAMIS_E_UNSUPPORTED;
+    if (m->length > SIZE_MAX / 2) status = TAMIS_E_TOO_BIG;
+    /* Of nothing there is no mapping; it is for those who read it to say what they miss. */
+    if (status == TAMIS_OK && m->length != 0) status = map_descriptor(path, m);
+    if (status != TAMIS_OK || !is_native(m)) {
+        const int why = errno;
+        close(m->descriptor);
+        m->descriptor = -1;
+        errno = why;
+    }
+    return status;
+}
+
 void tamis__file_unmap(struct tamis__mapping *m) {
-    munmap(m->bytes, (size_t)m->length);
+    if (m->length != 0) munmap(m->bytes, (size_t)m->length);
     if (m->descriptor >= 0) close(m->descriptor);
 }

@@ -152,8 +152,8 @@ tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_
 /* The same of a descriptor, from where it stands. */
 tamis_status tamis__descriptor_read(int descriptor, const tamis_allocator *a, uint8_t **block,
                                     uint64_t *block_bytes, uint64_t *length);
-/* A whole file, mapped read-only; an empty one is E_TRUNCATED.  `descriptor` holds the lock that
- * keeps the file from being changed in place; -1 if that is not needed. */
+/* A whole file, mapped read-only; an empty one is no bytes at NULL.  `descriptor` holds the lock
+ * that keeps the file from being changed in place; -1 if that is not needed. */
 struct tamis__mapping {
     uint8_t *bytes;
     uint64_t length;

@@ -66,14 +66,31 @@ static bool write_journal(int fd, const uint8_t *head, const struct tamis__chang
     return fsync(fd) == 0;
 }
 
+/* In a directory where everybody may make files, a stranger's journal is not to be believed; but
+ * who may write the file may as well write its journal. */
+static bool is_trusted(const struct stat *journal, const struct stat *file) {
+    return journal->st_uid == file->st_uid || journal->st_uid == 0 ||
+           (file->st_mode & S_IWOTH) != 0;
+}
+
+/* After a crash the journal is a part of the file: everybody who may read the one must be able to
+ * read the other, and believe it. */
+static bool is_for_all(int fd, const char *path) {
+    struct stat journal, file;
+    if (stat(path, &file) != 0) return false;
+    tamis__file_take_after(fd, &file);
+    return fstat(fd, &journal) == 0 && is_trusted(&journal, &file) &&
+           ((journal.st_mode ^ file.st_mode) & 0777) == 0;
+}
+
 /* A new file: a reader may have an old one mapped, so it must never be cut short. */
 static int create_journal(const char *name, const char *path) {
-    struct stat st;
     if (unlink(name) != 0 && errno != ENOENT) return -1;
     const int fd = tamis__open(name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0600);
-    /* Who may read the file must be able to read its journal. */
-    if (fd >= 0 && stat(path, &st) == 0) tamis__file_take_after(fd, &st);
-    return fd;
+    if (fd < 0 || is_for_all(fd, path)) return fd;
+    close(fd);
+    unlink(name);
+    return -1;
 }
 
 tamis_status tamis__journal_write(const char *path, const struct tamis__change_set *set) {
@@ -134,33 +151,45 @@ static bool journal_is_whole(const uint8_t *bytes, uint64_t length) {
 
 /* Is the file the one that was to be changed: as it was, in between, or done?  A header that is
  * right but is neither of the two is another file's. */
-static bool belongs(const struct tamis__journal *j, int descriptor, uint64_t file_bytes) {
-    uint8_t now[TAMIS__HEADER_BYTES];
+static bool belongs(const uint8_t *journal, const uint8_t *now, uint64_t file_bytes) {
     uint64_t table_bytes;
-    if (tamis__load64(j->bytes + AT_FILE_BYTES) != file_bytes) return false;
-    if (!tamis__pread_all(descriptor, now, sizeof now, 0)) return false;
     if (tamis__native_frame(now, file_bytes, &table_bytes) != TAMIS_OK) return true;
-    return tamis__native_header_sum(now) == tamis__load64(j->bytes + AT_SUM_BEFORE) ||
-           memcmp(now, j->bytes + AT_HEADER, sizeof now) == 0;
+    return tamis__native_header_sum(now) == tamis__load64(journal + AT_SUM_BEFORE) ||
+           memcmp(now, journal + AT_HEADER, TAMIS__HEADER_BYTES) == 0;
 }
 
-/* In a directory where everybody may make files, a stranger's journal is not to be believed. */
-static bool is_trusted(const struct stat *journal, const struct stat *file) {
-    return journal->st_uid == file->st_uid || journal->st_uid == 0 || journal->st_uid == geteuid();
+/* Could this be the file's journal?  A link or a pipe is somebody's joke. */
+static bool could_be(const struct stat *journal, const struct stat *file) {
+    return S_ISREG(journal->st_mode) && (is_trusted(journal, file) || journal->st_uid == geteuid());
 }
 
-/* Opens what is there under the name, and maps it if it could be the file's journal. */
-static void map_journal(const char *name, int descriptor, struct tamis__journal *j) {
+/* Opens what is there under the name; -1 in `j` if it is nothing that could be a journal.  What
+ * could be one and cannot be looked at is an error: the file is perhaps torn without it. */
+static tamis_status open_journal(const char *name, int descriptor, struct tamis__journal *j) {
     struct stat st, file;
+    if (fstat(descriptor, &file) != 0) return TAMIS_E_IO;
+    if (lstat(name, &st) != 0) {
+        return errno == ENOENT || errno == ENAMETOOLONG ? TAMIS_OK : TAMIS_E_IO;
+    }
+    if (!could_be(&st, &file)) return TAMIS_OK;
     j->descriptor = tamis__open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    if (j->descriptor < 0 || fstat(j->descriptor, &st) != 0 || fstat(descriptor, &file) != 0)
-        return;
-    if (!S_ISREG(st.st_mode) || st.st_size == 0 || (uint64_t)st.st_size > SIZE_MAX / 2) return;
-    if (!is_trusted(&st, &file)) return;
-    void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, j->descriptor, 0);
-    if (at == MAP_FAILED) return;
-    j->bytes = at;
+    if (j->descriptor < 0) return errno == ENOENT ? TAMIS_OK : TAMIS_E_IO;
+    if (fstat(j->descriptor, &st) != 0) return TAMIS_E_IO;
+    if (!could_be(&st, &file)) { /* it was replaced in this moment */
+        close(j->descriptor);
+        j->descriptor = -1;
+    }
     j->length = (uint64_t)st.st_size;
+    return TAMIS_OK;
+}
+
+static tamis_status map_journal(struct tamis__journal *j) {
+    if (j->length == 0) return TAMIS_OK;
+    if (j->length > SIZE_MAX / 2) return TAMIS_E_TOO_BIG;
+    void *at = mmap(NULL, (size_t)j->length, PROT_READ, MAP_PRIVATE, j->descriptor, 0);
+    if (at == MAP_FAILED) return TAMIS_E_NOMEM;
+    j->bytes = at;
+    return TAMIS_OK;
 }
 
 static void drop_bytes(struct tamis__journal *j) {
@@ -168,18 +197,41 @@ static void drop_bytes(struct tamis__journal *j) {
     j->bytes = NULL;
 }
 
-void tamis__journal_open(const char *path, int descriptor, uint64_t file_bytes,
-                         struct tamis__journal *j) {
+/* Keeps the bytes of a journal that is whole and the file's. */
+static tamis_status judge_journal(int descriptor, uint64_t file_bytes, struct tamis__journal *j) {
+    uint8_t now[TAMIS__HEADER_BYTES];
+    const bool needed = j->bytes != NULL && journal_is_whole(j->bytes, j->length) &&
+                        tamis__load64(j->bytes + AT_FILE_BYTES) == file_bytes;
+    if (needed && !tamis__pread_all(descriptor, now, sizeof now, 0)) return TAMIS_E_IO;
+    if (!needed || !belongs(j->bytes, now, file_bytes)) drop_bytes(j);
+    return TAMIS_OK;
+}
+
+/* Beside any other file something of that name is no journal, whatever it is. */
+static bool begins_as_ours(int descriptor) {
+    uint8_t now[TAMIS__HEADER_BYTES];
+    return !tamis__pread_all(descriptor, now, sizeof now, 0) ||
+           tamis__native.detect(now, sizeof now) == TAMIS__SURE;
+}
+
+tamis_status tamis__journal_open(const char *path, int descriptor, uint64_t file_bytes,
+                                 struct tamis__journal *j) {
     size_t size;
     *j = (struct tamis__journal){.descriptor = -1};
+    if (file_bytes < TAMIS__HEADER_BYTES) return TAMIS_OK;
     char *name = journal_path(path, &size);
-    if (name == NULL) return;
-    map_journal(name, descriptor, j);
+    if (name == NULL) return TAMIS_E_NOMEM;
+    tamis_status status = open_journal(name, descriptor, j);
+    if (status == TAMIS_OK && j->descriptor >= 0) status = map_journal(j);
+    if (status == TAMIS_OK) status = judge_journal(descriptor, file_bytes, j);
+    const int why = errno;
     tamis__path_free(name, size);
-    if (j->bytes == NULL) return;
-    if (!journal_is_whole(j->bytes, j->length) || !belongs(j, descriptor, file_bytes)) {
-        drop_bytes(j);
+    if (status != TAMIS_OK) {
+        tamis__journal_close(j);
+        if (!begins_as_ours(descriptor)) status = TAMIS_OK;
     }
+    errno = why;
+    return status;
 }
 
 void tamis__journal_close(struct tamis__journal *j) {
@@ -230,9 +282,9 @@ tamis_status tamis__journal_finish(const char *path, int descriptor, uint64_t *w
     struct stat st;
     struct place disk = {NULL, descriptor, 0};
     if (fstat(descriptor, &st) != 0) return TAMIS_E_IO;
-    tamis__journal_open(path, descriptor, (uint64_t)st.st_size, &j);
+    tamis_status status = tamis__journal_open(path, descriptor, (uint64_t)st.st_size, &j);
+    if (status != TAMIS_OK) return status;
     const bool there = j.descriptor >= 0;
-    tamis_status status = TAMIS_OK;
     if (j.bytes != NULL && (!carry_out(&j, &disk) || fsync(descriptor) != 0)) status = TAMIS_E_IO;
     const int why = errno;
     tamis__journal_close(&j);

@@ -39,7 +39,8 @@ struct tamis__change_set {
 };
 
 /* Writes it down beside `path`, synced.  On failure there is no journal; E_UNSUPPORTED if it could
- * not even be made (its name is too long, or a directory's). */
+ * not even be made (its name is too long, or a directory's), or some who may read the file could
+ * not read or believe it: the file is another user's. */
 tamis_status tamis__journal_write(const char *path, const struct tamis__change_set *set);
 
 /* A journal that waits to be carried out; `bytes` is NULL if there is none. */
@@ -49,9 +50,10 @@ struct tamis__journal {
     int descriptor;
 };
 
-/* The one beside `path`, if the file behind `descriptor`, of so many bytes, still needs it. */
-void tamis__journal_open(const char *path, int descriptor, uint64_t file_bytes,
-                         struct tamis__journal *journal);
+/* The one beside `path`, if the file behind `descriptor`, of so many bytes, still needs it.  An
+ * error if there is one that cannot be looked at: without it the file may be torn. */
+tamis_status tamis__journal_open(const char *path, int descriptor, uint64_t file_bytes,
+                                 struct tamis__journal *journal);
 void tamis__journal_close(struct tamis__journal *journal);
 
 /* Carries it out on the bytes of the file in memory. */

@@ -321,10 +321,45 @@ static void no_filter(void) {
     bytes_free(&noise);
 }
 
+/* A file is refused for the same reason however it is opened: empty, or of noise, in any format. */
+static void no_filter_in_file(size_t size) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/none", run_directory());
+    FILE *file = fopen(path, "wb");
+    for (size_t i = 0; file != NULL && i < size; i++) fputc((int)(i * 37 & 0xff), file);
+    if (!CHECK(file != NULL && fclose(file) == 0, "%s", path)) return;
+    for (size_t i = 0; i == 0 || tamis_format_at(i - 1) != NULL; i++) {
+        tamis_open_options how = TAMIS_OPEN_INIT;
+        how.format = i == 0 ? NULL : tamis_format_at(i - 1);
+        tamis_status said[3];
+        for (int way = 0; way < 3; way++) {
+            tamis_filter *f = STALE;
+            how.map = way == 1;
+            how.change = way == 2;
+            said[way] = tamis_open(path, &how, &f);
+            CHECK((said[way] == TAMIS_OK) == (f != NULL), "%zu bytes as %s", size, how.format);
+            tamis_free(f);
+        }
+        CHECK(said[0] == said[1] && said[0] == said[2], "%zu bytes as %s: %s, mapped %s, change %s",
+              size, how.format == NULL ? "anything" : how.format, tamis_status_name(said[0]),
+              tamis_status_name(said[1]), tamis_status_name(said[2]));
+        CHECK(i != 0 || said[0] == TAMIS_E_FORMAT, "%zu bytes: %s", size,
+              tamis_status_name(said[0]));
+    }
+    tamis_container *c = (tamis_container *)&stale;
+    CHECK(tamis_container_open(path, NULL, &c) == TAMIS_E_FORMAT && c == NULL, "no container");
+    CHECK(tamis_container_view(NULL, 0, NULL, &c) == TAMIS_E_FORMAT && c == NULL, "no bytes");
+    remove(path);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "bad_input");
     bad_kinds();
     no_filter();
+    no_filter_in_file(0);
+    no_filter_in_file(1);
+    no_filter_in_file(100);
+    no_filter_in_file(1000);
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         bad_rates(v);

@@ -1,0 +1,326 @@
+/* journal.c - whatever a crash leaves of a change in place, the filter is the old one or the new
+ * one
+ *
+ * The journal is written here as doc/format.md describes it, from the bytes before and after a
+ * change; what disks do to it and to the file is then made up: sectors of 512 bytes that were
+ * written or not, in any order, zeros where data was to come, a header that is garbled.  (Bytes
+ * that were not to be written stay what they are, even beside some that were.)
+ *
+ *     journal torn, file untouched     everybody finds the old filter
+ *     journal whole, file torn         everybody finds the new one, and who changes it finishes it
+ *
+ * The library must not lose the journal while it needs it either: not when it cannot be opened or
+ * mapped, and not by giving it to somebody whom the others do not believe. */
+#define _XOPEN_SOURCE 700
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/filters.h"
+
+#define LARGE ((uint64_t)17 << 20) /* bytes: above what is changed in place */
+#define HEADER 192
+#define PIECE 65536
+#define SECTOR 512
+#define KEYS 25
+
+static char path[512], journal_path[520];
+static struct bytes before, after, journal;
+static const tamis_filter *hasher; /* with seed 0: XXH3 as the format has it */
+
+/* ---- making the journal */
+
+static void put64(uint8_t *to, uint64_t value) {
+    for (int i = 0; i < 8; i++) to[i] = (uint8_t)(value >> 8 * i);
+}
+
+static uint64_t get64(const uint8_t *from) {
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--) value = value << 8 | from[i];
+    return value;
+}
+
+static size_t piece_bytes(size_t piece) {
+    const size_t left = (size_t)get64(before.data + 88) - piece * PIECE;
+    return left < PIECE ? left : PIECE;
+}
+
+static void make_journal(void) {
+    static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', 'j', '\n'};
+    const size_t table = (size_t)get64(before.data + 88), pieces = (table + PIECE - 1) / PIECE;
+    size_t *changed = NEED(size_t, pieces), n = 0, bytes = 0;
+    for (size_t p = 0; p < pieces; p++) {
+        const size_t at = HEADER + p * PIECE;
+        if (memcmp(before.data + at, after.data + at, piece_bytes(p)) == 0) continue;
+        changed[n++] = p;
+        bytes += piece_bytes(p);
+    }
+    CHECK(n > 10 && n < pieces / 8, "%zu pieces of %zu change", n, pieces);
+    journal = bytes_new(240 + 16 * n + bytes);
+    uint8_t *to = journal.data;
+    memset(to, 0, 240);
+    memcpy(to, magic, sizeof magic);
+    to[8] = 1;
+    put64(to + 16, before.size);
+    memcpy(to + 24, before.data + 184, 8);
+    put64(to + 32, n);
+    memcpy(to + 40, after.data, HEADER);
+    uint8_t *data = to + 240 + 16 * n;
+    for (size_t i = 0; i < n; i++) {
+        put64(to + 232 + 16 * i, changed[i]);
+        memcpy(to + 240 + 16 * i, after.data + HEADER + table + 8 * changed[i], 8);
+        memcpy(data, after.data + HEADER + changed[i] * PIECE, piece_bytes(changed[i]));
+        data += piece_bytes(changed[i]);
+    }
+    put64(to + 232 + 16 * n, tamis_hash(hasher, to, 232 + 16 * n));
+    free(changed);
+}
+
+static void write_file(const char *name, const uint8_t *data, size_t size) {
+    FILE *file = fopen(name, "wb");
+    const bool done = file != NULL && fwrite(data, 1, size, file) == size;
+    CHECK(file != NULL && fclose(file) == 0 && done, "%s cannot be written", name);
+}
+
+/* ---- what everybody must find */
+
+static tamis_status look(bool map, const struct bytes *wanted, bool *same) {
+    tamis_open_options how = TAMIS_OPEN_INIT;
+    tamis_filter *f;
+    how.map = map;
+    tamis_status status = tamis_open(path, &how, &f);
+    if (status == TAMIS_OK) status = tamis_verify(f);
+    *same = status == TAMIS_OK && encodes_to(f, wanted);
+    tamis_free(f);
+    return status;
+}
+
+static bool is_there(const char *name) {
+    struct stat st;
+    return lstat(name, &st) == 0;
+}
+
+static void expect(const struct bytes *wanted, const char *what, uint64_t which) {
+    bool same;
+    for (int map = 0; map < 2; map++) {
+        const tamis_status status = look(map != 0, wanted, &same);
+        CHECK(same, "%s %llu, %s: %s", what, (unsigned long long)which,
+              map != 0 ? "mapped" : "read", tamis_status_name(status));
+    }
+    tally("crashes", 1);
+}
+
+/* Who opens it for change finishes it or forgets it. */
+static void expect_finished(const struct bytes *wanted, const char *what, uint64_t which) {
+    tamis_open_options how = TAMIS_OPEN_INIT;
+    tamis_filter *f;
+    how.change = true;
+    const tamis_status status = tamis_open(path, &how, &f);
+    CHECK(status == TAMIS_OK, "%s %llu, for change: %s", what, (unsigned long long)which,
+          tamis_status_name(status));
+    tamis_free(f);
+    CHECK(!is_there(journal_path), "%s %llu: the journal is still there", what,
+          (unsigned long long)which);
+    expect(wanted, what, which);
+}
+
+/* ---- journals that are not whole */
+
+static void torn_journals(void) {
+    struct rng r = {run_seed()};
+    struct bytes torn = bytes_new(journal.size);
+    const uint64_t rounds = run_pick(6, 40, 400);
+    write_file(path, before.data, before.size);
+    for (uint64_t round = 0; round < rounds; round++) {
+        const size_t sectors = (journal.size + SECTOR - 1) / SECTOR;
+        const size_t whole = (size_t)rng_below(&r, sectors); /* from here on sectors may miss */
+        size_t length = journal.size, missing = 0;
+        memcpy(torn.data, journal.data, journal.size);
+        for (size_t s = whole; s < sectors; s++) {
+            if (missing != 0 && rng_below(&r, 4) != 0) continue;
+            const size_t at = s * SECTOR, n = length - at < SECTOR ? length - at : SECTOR;
+            memset(torn.data + at, round % 3 == 1 ? 0xff : 0, n);
+            missing++;
+        }
+        if (round % 3 == 2) length = whole * SECTOR; /* or the file has not grown yet */
+        /* Of a table that is nearly empty most sectors are zeros anyway. */
+        if (length == journal.size && memcmp(torn.data, journal.data, length) == 0) continue;
+        write_file(journal_path, torn.data, length);
+        expect(&before, "torn journal", round);
+        if (round % 8 == 0) expect_finished(&before, "torn journal", round);
+    }
+    bytes_free(&torn);
+}
+
+/* ---- files that are not whole */
+
+static void torn_files(void) {
+    struct rng r = {run_seed() + 1};
+    struct bytes torn = bytes_copy(before.data, before.size);
+    const uint64_t rounds = run_pick(6, 40, 400);
+    for (uint64_t round = 0; round < rounds; round++) {
+        for (size_t at = 0; at < torn.size; at += SECTOR) {
+            const size_t n = torn.size - at < SECTOR ? torn.size - at : SECTOR;
+            const struct bytes *from = rng_below(&r, 8) < round % 9 ? &after : &before;
+            memcpy(torn.data + at, from->data + at, n);
+        }
+        if (round % 5 == 4)
+            memset(torn.data, (int)rng_below(&r, 256), (size_t)rng_below(&r, HEADER));
+        write_file(path, torn.data, torn.size);
+        write_file(journal_path, journal.data, journal.size);
+        expect(&after, "torn file", round);
+        if (round % 4 == 0) expect_finished(&after, "torn file", round);
+    }
+    bytes_free(&torn);
+}
+
+/* ---- journals that cannot be looked at now: they are needed later */
+
+static void write_half_done(void) {
+    struct bytes torn = bytes_copy(after.data, after.size);
+    memcpy(torn.data, before.data, torn.size / 2);
+    write_file(path, torn.data, torn.size);
+    write_file(journal_path, journal.data, journal.size);
+    bytes_free(&torn);
+}
+
+/* Every way of opening it fails with `expected`. */
+static void expect_refused(tamis_status expected, const char *what) {
+    for (int way = 0; way < 3; way++) {
+        tamis_open_options how = TAMIS_OPEN_INIT;
+        tamis_filter *f;
+        how.map = way == 1;
+        how.change = way == 2;
+        const tamis_status status = tamis_open(path, &how, &f);
+        CHECK(status == expected && f == NULL, "%s, way %d: %s", what, way,
+              tamis_status_name(status));
+        tamis_free(f);
+        CHECK(is_there(journal_path), "%s, way %d: the journal is gone", what, way);
+    }
+}
+
+/* The file takes the last descriptor. */
+static void without_descriptors(void) {
+    struct rlimit old, few;
+    const int next = open("/dev/null", O_RDONLY);
+    if (!CHECK(next >= 0 && getrlimit(RLIMIT_NOFILE, &old) == 0, "limits")) return;
+    close(next);
+    few = old;
+    few.rlim_cur = (rlim_t)next + 1;
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0, "setrlimit");
+    expect_refused(TAMIS_E_IO, "no descriptor for the journal");
+    CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0, "setrlimit");
+    expect(&after, "descriptors again", 0);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWN_MEMORY false /* a sanitizer's own memory must not end */
+#else
+#define OWN_MEMORY true
+#endif
+
+/* There is no room for the journal in memory. */
+static void without_memory(void) {
+    struct rlimit old, few;
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file != NULL && fscanf(file, "%lu", &pages) != 1) pages = 0;
+    if (file != NULL) fclose(file);
+    if (pages == 0 || !OWN_MEMORY || getrlimit(RLIMIT_AS, &old) != 0) return;
+    few = old;
+    few.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + journal.size / 2;
+    CHECK(setrlimit(RLIMIT_AS, &few) == 0, "setrlimit");
+    expect_refused(TAMIS_E_NOMEM, "no memory for the journal");
+    CHECK(setrlimit(RLIMIT_AS, &old) == 0, "setrlimit");
+    expect(&after, "memory again", 0);
+}
+
+/* ---- journals of others */
+
+#define OWNER 60001
+#define MEMBER 60002
+#define GROUP 60003
+
+/* As another user, in a process of its own, since it is for good. */
+static void commit_as_member(const uint64_t *hashes) {
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        tamis_open_options how = TAMIS_OPEN_INIT;
+        tamis_filter *f;
+        how.change = true;
+        const bool done = setgid(GROUP) == 0 && setuid(MEMBER) == 0 &&
+                          tamis_open(path, &how, &f) == TAMIS_OK &&
+                          tamis_add_hash_batch(f, hashes, KEYS, NULL, NULL) == TAMIS_OK &&
+                          tamis_commit(f, NULL) == TAMIS_OK;
+        _exit(done ? 0 : 1);
+    }
+    int status = 1;
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child's commit");
+}
+
+/* May the file be changed in place by somebody whom its readers do not know? */
+static void change_of_others(const uint64_t *hashes, mode_t mode, bool in_place) {
+    struct stat old, now;
+    unlink(journal_path);
+    unlink(path);
+    write_file(path, before.data, before.size);
+    CHECK(chown(path, OWNER, GROUP) == 0 && chmod(path, mode) == 0 && stat(path, &old) == 0,
+          "another's file");
+    commit_as_member(hashes);
+    CHECK(stat(path, &now) == 0 && (now.st_ino == old.st_ino) == in_place,
+          "a file of mode %o that is another's: in place is not %d", (unsigned)mode, in_place);
+    expect(&after, "another's file", mode);
+}
+
+static void journals_of_others(const uint64_t *hashes) {
+    if (geteuid() != 0 || chmod(run_directory(), 0777) != 0) return;
+    change_of_others(hashes, 0664, false); /* the owner would not believe the journal */
+    change_of_others(hashes, 0666, true);
+    unlink(path);
+    write_file(path, before.data, before.size);
+    write_file(journal_path, journal.data, journal.size);
+    CHECK(chown(path, OWNER, GROUP) == 0 && chown(journal_path, MEMBER, GROUP) == 0, "chown");
+    expect(&before, "a stranger's journal", 0);
+    CHECK(chmod(path, 0666) == 0, "chmod");
+    expect(&after, "of one who may write the file anyway", 0);
+}
+
+int main(int argc, char **argv) {
+    run_start(argc, argv, "journal");
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *f;
+    o.kind = TAMIS_BLOCK;
+    o.capacity = LARGE * 8 / 10;
+    o.rate = 0.01;
+    if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "create")) return run_end();
+    hasher = f;
+    snprintf(path, sizeof path, "%s/f.tamis", run_directory());
+    snprintf(journal_path, sizeof journal_path, "%s.journal", path);
+    uint64_t *hashes = hashes_make(1000 + KEYS, run_seed(), STREAM_MEMBERS);
+    CHECK(tamis_add_hash_batch(f, hashes + KEYS, 1000, NULL, NULL) == TAMIS_OK, "add");
+    before = bytes_of(f);
+    CHECK(tamis_add_hash_batch(f, hashes, KEYS, NULL, NULL) == TAMIS_OK, "add");
+    after = bytes_of(f);
+    make_journal();
+    torn_journals();
+    torn_files();
+    write_half_done();
+    without_descriptors();
+    without_memory();
+    journals_of_others(hashes);
+    unlink(journal_path);
+    unlink(path);
+    tamis_free(f);
+    free(hashes);
+    bytes_free(&before);
+    bytes_free(&after);
+    bytes_free(&journal);
+    return run_end();
+}
