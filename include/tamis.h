@@ -573,7 +573,8 @@ TAMIS_API tamis_status tamis_view(const void *bytes, size_t length,
 
 /* Compares the table with its checksums: for a mapped file and an `unverified` view.
  * E_CHECKSUM if it is damaged.  A filter that cannot be verified must not be believed when
- * it says "no".  OK at once for any other filter. */
+ * it says "no".  OK at once for any other filter.  What writes, copies or merges a filter that
+ * nobody has verified does so first, and fails with E_CHECKSUM: no damage gets a right checksum. */
 TAMIS_API tamis_status tamis_verify(const tamis_filter *filter);
 
 /* Writes the filter to a file: to a temporary beside it, synced, then renamed, then the

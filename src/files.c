@@ -24,7 +24,8 @@ tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capac
     if (filter == NULL || buffer == NULL) return TAMIS_E_ARGUMENT;
     const uint64_t size = tamis_encoded_size(filter);
     if (capacity < size) return TAMIS_E_SMALL;
-    const tamis_status status = tamis__codec_of(filter)->encode(filter, buffer);
+    tamis_status status = tamis__filter_trust(filter);
+    if (status == TAMIS_OK) status = tamis__codec_of(filter)->encode(filter, buffer);
     if (status == TAMIS_OK && length != NULL) *length = (size_t)size;
     return status;
 }
@@ -133,7 +134,15 @@ tamis_status tamis_verify(const tamis_filter *filter) {
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     if (!filter->unverified) return TAMIS_OK;
     if (filter->change != NULL) return tamis__change_verify(filter);
-    return tamis__native_verify(filter->block, filter->block_bytes);
+    const tamis_status status = tamis__native_verify(filter->block, filter->block_bytes);
+    /* The filter is only read, perhaps by many threads: this is a note on it. */
+    bool *compared = &((tamis_filter *)(uintptr_t)filter)->compared;
+    if (status == TAMIS_OK) __atomic_store_n(compared, true, __ATOMIC_RELAXED);
+    return status;
+}
+
+tamis_status tamis__filter_trust(const tamis_filter *f) {
+    return __atomic_load_n(&f->compared, __ATOMIC_RELAXED) ? TAMIS_OK : tamis_verify(f);
 }
 
 /* Takes the encoded filter, in pieces that follow each other. */
@@ -168,10 +177,8 @@ static tamis_status encode_spans(const tamis_filter *f, span_taker *take, void *
 }
 
 static tamis_status encode_to(const tamis_filter *f, span_taker *take, void *context) {
-    if (f->change != NULL) { /* what is damaged must not get a new sum */
-        const tamis_status status = tamis__change_verify(f);
-        if (status != TAMIS_OK) return status;
-    }
+    const tamis_status status = tamis__filter_trust(f);
+    if (status != TAMIS_OK) return status;
     const bool one_piece =
         f->codec == NULL && f->family->export_table == NULL && f->shape.table_bytes % 8 == 0;
     return one_piece ? encode_spans(f, take, context) : encode_bytes(f, take, context);

@@ -19,6 +19,10 @@ tamis_status tamis__filter_create(const struct tamis__family *family,
 tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                size_t count);
 
+/* files.c: E_CHECKSUM if the table was not compared with its checksums yet and differs from them.
+ * To be asked before it gets new checksums, or into another filter: damage must stay to be seen. */
+tamis_status tamis__filter_trust(const tamis_filter *f);
+
 /* ---- foreign.c: other systems' filters */
 
 /* Do the options ask for one? */

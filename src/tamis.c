@@ -136,11 +136,13 @@ tamis_status tamis_clone(const tamis_filter *filter, tamis_filter **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     if (filter == NULL) return TAMIS_E_ARGUMENT;
+    tamis_status status = tamis__filter_trust(filter);
+    if (status != TAMIS_OK) return status;
     tamis_filter *copy = tamis__filter_new(filter->family, filter);
     if (copy == NULL) return TAMIS_E_NOMEM;
     copy->shape = filter->shape;
     copy->adds = filter->adds;
-    const tamis_status status = copy_table(filter, copy);
+    status = copy_table(filter, copy);
     if (status != TAMIS_OK) {
         tamis__filter_free(copy);
         return status;
@@ -158,6 +160,7 @@ tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind, tamis_fi
     struct tamis__shape shape;
     if (filter->family->convert_shape == NULL) return TAMIS_E_CONVERT;
     tamis_status status = filter->family->convert_shape(filter, kind, &shape);
+    if (status == TAMIS_OK) status = tamis__filter_trust(filter);
     if (status != TAMIS_OK) return status;
     tamis_filter *f = tamis__filter_new(family, filter);
     if (f == NULL) return TAMIS_E_NOMEM;
@@ -528,9 +531,11 @@ tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_mer
         return TAMIS_E_UNLIKE;
     }
     if (into == from && mode == TAMIS_INTERSECTION) return TAMIS_OK;
+    tamis_status status = tamis__filter_trust(from);
+    if (status != TAMIS_OK) return status;
     const uint64_t adds = from->adds;
     if (into->change != NULL) tamis__change_all(into);
-    const tamis_status status = into->family->merge(into, from, mode);
+    status = into->family->merge(into, from, mode);
     if (status != TAMIS_OK) return status;
     if (mode == TAMIS_UNION) {
         into->adds += adds;

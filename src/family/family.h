@@ -128,7 +128,8 @@ struct tamis_filter {
     uint64_t block_bytes;
     const uint8_t *extra; /* in `block`: what a foreign file holds besides; written back as is */
     uint64_t extra_bytes;
-    bool unverified; /* `block` is a whole .tamis file whose checksums nobody compared */
+    bool unverified; /* `block` is a whole .tamis file whose checksums nobody compared at first */
+    bool compared;   /* somebody has since, and they match; set atomically */
     int held;        /* mapped: descriptor + 1 that keeps the file as it is; 0: none */
     struct tamis__change *change; /* opened to be changed: what to write back; else NULL */
 };

@@ -1,7 +1,7 @@
 /* driver.c - runs a fuzz target as a plain test: the files named on the command line (or all
  * in the directories named), the target's seeds, and mutations of both from a fixed seed
  *
- *     fuzz_decode_any [--quick|--full] [--mutations N] [--write DIR] [FILE or DIR ...]
+ *     fuzz_decode_any [--quick|--full] [--seed N] [--mutations N] [--write DIR] [FILE or DIR ...]
  *
  * --write puts the seeds into a directory: a corpus to start libFuzzer from. */
 #define _DEFAULT_SOURCE 1
@@ -88,7 +88,7 @@ static void write_seed(const char *dir, size_t index, size_t size) {
 }
 
 int main(int argc, char **argv) {
-    char *run_arguments[4] = {argv[0], NULL, NULL, NULL};
+    char *run_arguments[8] = {argv[0]};
     int run_count = 1, paths = 0;
     const char *write_to = NULL;
     uint64_t mutations = UINT64_MAX;
@@ -100,8 +100,10 @@ int main(int argc, char **argv) {
             write_to = argv[++i];
         } else if (strcmp(argv[i], "--mutations") == 0 && has_value) {
             mutations = strtoull(argv[++i], NULL, 10);
-        } else if (run_count < 3) {
+        } else if (run_count < 6) {
+            const bool named = strcmp(argv[i], "--seed") == 0 || strcmp(argv[i], "--kind") == 0;
             run_arguments[run_count++] = argv[i];
+            if (named && has_value) run_arguments[run_count++] = argv[++i];
         }
     }
     run_start(run_count, run_arguments, "fuzz");

@@ -146,6 +146,45 @@ static void through_memory(const struct subject *s) {
     tamis_free(f);
 }
 
+static bool note_write(void *context, const void *bytes, size_t length) {
+    (void)bytes, (void)length;
+    *(bool *)context = true;
+    return true;
+}
+
+/* Damage that nobody has looked for is found before it gets into another filter or file. */
+static void stays_damaged(const struct subject *s, const struct bytes *damaged) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f = NULL, *out;
+    char path[512];
+    bool written = false;
+    open.unverified = true;
+    if (tamis_view(damaged->data, damaged->size, &open, &f) != TAMIS_OK) return;
+    struct bytes room = bytes_new(damaged->size);
+    snprintf(path, sizeof path, "%s/damaged", run_directory());
+    CHECK(tamis_clone(f, &out) == TAMIS_E_CHECKSUM && out == NULL, "%s: clone", s->v->name);
+    CHECK(tamis_convert(f, s->v->kind, &out) == TAMIS_E_CHECKSUM && out == NULL, "%s: convert",
+          s->v->name);
+    CHECK(s->v->kind != TAMIS_COUNTING ||
+              (tamis_convert(f, TAMIS_BLOOM, &out) == TAMIS_E_CHECKSUM && out == NULL),
+          "%s: convert to bloom", s->v->name);
+    CHECK(tamis_encode(f, room.data, room.size, NULL) == TAMIS_E_CHECKSUM, "%s: encode",
+          s->v->name);
+    CHECK(tamis_encode_to(f, note_write, &written) == TAMIS_E_CHECKSUM && !written, "%s: encode_to",
+          s->v->name);
+    CHECK(tamis_save(f, path, true) == TAMIS_E_CHECKSUM && directory_entries(run_directory()) == 0,
+          "%s: save", s->v->name);
+    if ((s->v->caps & TAMIS_CAN_UNION) != 0) {
+        CHECK(tamis_decode(s->bytes.data, s->bytes.size, NULL, &out) == TAMIS_OK &&
+                  tamis_merge(out, f, TAMIS_UNION) == TAMIS_E_CHECKSUM &&
+                  encodes_to(out, &s->bytes),
+              "%s: merge", s->v->name);
+        tamis_free(out);
+    }
+    bytes_free(&room);
+    tamis_free(f);
+}
+
 /* Without checks at opening, damage must show in tamis_verify. */
 static void unverified(const struct subject *s) {
     tamis_open_options open = TAMIS_OPEN_INIT;
@@ -165,6 +204,7 @@ static void unverified(const struct subject *s) {
           "%s: byte %zu of %zu changed, opened unverified: %s, then no E_CHECKSUM", s->v->name, at,
           damaged.size, tamis_status_name(status));
     tamis_free(f);
+    stays_damaged(s, &damaged);
     bytes_free(&damaged);
 }
 
