@@ -299,14 +299,16 @@ tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last) {
     if (runs->file < 0 && (runs->file = nameless_file(runs->temporary)) < 0) return TAMIS_E_IO;
     struct tamis__run *merged = tamis__alloc(a, sizeof *merged);
     if (merged == NULL) return TAMIS_E_NOMEM;
-    struct tamis__run *held = detach_held(runs);
-    const bool written = write_merged(runs, held, merged->start);
-    free_runs(a, held);
-    release_slabs(runs, last);
-    if (!written) {
+    const struct tamis__run *held = runs->first;
+    while (held != NULL && held->hashes == NULL) held = held->next;
+    if (!write_merged(runs, held, merged->start)) { /* they stay in memory: nothing is lost */
+        const int why = errno;
         tamis__release(a, merged, sizeof *merged);
+        errno = why;
         return TAMIS_E_IO;
     }
+    free_runs(a, detach_held(runs));
+    release_slabs(runs, last);
     merged->hashes = NULL;
     runs->file_hashes = merged->start[RUN_PARTS];
     tamis__runs_append(runs, merged);
