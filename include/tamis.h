@@ -394,7 +394,8 @@ TAMIS_API void tamis_composer_free(tamis_composer *composer);
  * past `options.memory` in a nameless file in `options.temporary`.  The same keys
  * and options give the same bytes, whatever the order, threads or memory; only with a
  * `capacity`, which lets keys be added as they come, growing remembers their order.
- * Several threads may add at once; all else is for one, when they are done. */
+ * Several threads may add at once; all else is for one, when they are done.  Of a batch that
+ * fails some keys may have been added, and count; those of other calls stay. */
 typedef struct tamis_builder tamis_builder;
 TAMIS_API tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **out);
 TAMIS_API tamis_status tamis_builder_add(tamis_builder *builder, const void *key, size_t length);
@@ -466,8 +467,8 @@ TAMIS_API tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts 
 
 /* ----------------------------------------------------------------------- sizing */
 
-/* The classic formulas, exact: m = ceil(-n ln p / (ln 2)^2), k = round(m/n ln 2) and
- * at least 1, p = (1 - e^(-kn/m))^k.  0 where the arguments make no sense. */
+/* The classic formulas, exact: m = ceil(-n ln p / (ln 2)^2), k = round(m/n ln 2) but from
+ * 1 to 1000, p = (1 - e^(-kn/m))^k.  0 where the arguments make no sense (of k: 1). */
 TAMIS_API uint64_t tamis_classic_bits(uint64_t keys, double rate);
 TAMIS_API uint32_t tamis_classic_hashes(uint64_t bits, uint64_t keys);
 TAMIS_API double tamis_classic_rate(uint64_t bits, uint32_t hashes, uint64_t keys);

@@ -102,6 +102,10 @@ enum tamis__storage {
     TAMIS__DRAFT     /* a mapped file: writable, and what is written stays in memory */
 };
 
+/* The flags that a key form may have. */
+#define TAMIS__KEY_FLAGS \
+    (TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED | TAMIS_KEY_STRIP_CR | TAMIS_KEY_FOLD_CASE)
+
 /* Every filter starts with this; a family may embed it in a larger struct (object_size). */
 struct tamis_filter {
     /* How one key is asked for (question.c), chosen with `ops`: first, so that it is one jump. */

@@ -24,7 +24,7 @@ double tamis_classic_rate(uint64_t bits, uint32_t hashes, uint64_t keys) {
 }
 
 uint64_t tamis_classic_keys(uint64_t bits, uint32_t hashes, double rate) {
-    if (!(rate > 0 && rate < 1) || hashes == 0) return 0;
+    if (!(rate > 0 && rate < 1) || bits == 0 || hashes == 0) return 0;
     const double k = hashes;
     const double keys = floor(-(double)bits / k * log1p(-pow(rate, 1 / k)));
     return keys < 0x1p63 ? (uint64_t)keys : UINT64_MAX;

@@ -239,8 +239,7 @@ tamis_status tamis__native_frame(const uint8_t *bytes, uint64_t length, uint64_t
 }
 
 static bool form_is_sane(const tamis_key_form *form) {
-    const uint32_t known =
-        TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED | TAMIS_KEY_STRIP_CR | TAMIS_KEY_FOLD_CASE;
+    const uint32_t known = TAMIS__KEY_FLAGS;
     if ((form->flags & ~known) != 0 || form->type > TAMIS_KEY_F64) return false;
     if (form->separator_length > TAMIS_SEPARATOR_MAX) return false;
     for (int i = form->separator_length; i < TAMIS_SEPARATOR_MAX; i++) {

@@ -20,8 +20,10 @@ tamis_status tamis__options_read(const tamis_options *options, tamis_options *co
     const bool half_allocator = (copy->allocator.alloc == NULL) != (copy->allocator.free == NULL);
     const bool known_hasher = copy->hasher == TAMIS_HASH_NONE || copy->hasher == TAMIS_HASH_XXH3 ||
                               (copy->hasher == TAMIS_HASH_SIP24 && copy->secret != NULL);
-    const bool long_separator = copy->form.separator_length > TAMIS_SEPARATOR_MAX;
-    return half_allocator || !known_hasher || long_separator ? TAMIS_E_ARGUMENT : TAMIS_OK;
+    const bool known_form = (copy->form.flags & ~(uint32_t)TAMIS__KEY_FLAGS) == 0 &&
+                            copy->form.type <= TAMIS_KEY_F64 &&
+                            copy->form.separator_length <= TAMIS_SEPARATOR_MAX;
+    return half_allocator || !known_hasher || !known_form ? TAMIS_E_ARGUMENT : TAMIS_OK;
 }
 
 /* ---- the choice of a kind */

@@ -160,6 +160,15 @@ static void bad_options(const struct variant *v) {
     o = variant_options(v, 100, 0.01);
     o.hasher = TAMIS_HASH_FOREIGN;
     refused("a foreign hash", &o, TAMIS_E_ARGUMENT);
+    o = variant_options(v, 100, 0.01);
+    o.form.flags = TAMIS_KEY_FOLD_CASE << 1;
+    refused("a key form with an unknown flag", &o, TAMIS_E_ARGUMENT);
+    o = variant_options(v, 100, 0.01);
+    o.form.type = TAMIS_KEY_F64 + 1;
+    refused("a key form with an unknown type", &o, TAMIS_E_ARGUMENT);
+    o = variant_options(v, 100, 0.01);
+    o.form.separator_length = TAMIS_SEPARATOR_MAX + 1;
+    refused("a separator that is too long", &o, TAMIS_E_ARGUMENT);
     if (v->kind == TAMIS_FUSE) {
         const uint32_t arities[] = {1, 2, 5, UINT32_MAX};
         for (size_t i = 0; i < sizeof arities / sizeof *arities; i++) {

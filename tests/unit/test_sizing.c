@@ -59,6 +59,7 @@ static void test_classic_nonsense(void **state) {
     assert_true(tamis_classic_rate(0, 3, 10) == 0 || tamis_classic_rate(0, 3, 10) == 1);
     assert_true(tamis_classic_rate(1000, 3, 0) == 0);
     assert_int_equal(tamis_classic_keys(0, 3, 0.01), 0);
+    assert_int_equal(tamis_classic_keys(0, 7, nextafter(1, 0)), 0);
     assert_int_equal(tamis_classic_keys(1000, 0, 0.01), 0);
 }
 
