@@ -288,8 +288,9 @@ TAMIS_API tamis_status tamis_add(tamis_filter *filter, const void *key, size_t l
 TAMIS_API tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh);
 
 /* Adds `count` keys: the same as adding them one by one, faster.  `fresh`, if not
- * NULL, has room for `count`.  On E_FULL `*done` (if not NULL) tells how many of
- * them, from the first, were added; otherwise it is `count`. */
+ * NULL, has room for `count`.  If it fails in the middle (cuckoo: E_FULL, growing:
+ * E_NOMEM) `*done` (if not NULL) tells how many of them, from the first, were added;
+ * otherwise it is `count`, or 0 if the call is refused. */
 TAMIS_API tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys,
                                        const size_t *lengths, size_t count, bool *fresh,
                                        size_t *done);
