@@ -196,31 +196,46 @@ const char *tamis__change_path(const tamis_filter *f) { return f->change->path; 
 
 static const uint8_t *sums_of(const tamis_filter *f) { return f->table + f->shape.table_bytes; }
 
-/* A piece as it is on disk, if it was changed in memory. */
+/* All is compared as it is on disk: before a commit that is the old file, after it the new one.  In
+ * memory a page that was written to keeps what else it held, old sums or the old header.
+ *
+ * `buffer` has room for a piece, and behind that for the sums. */
 static tamis_status verify_piece(const tamis_filter *f, uint64_t piece, uint8_t *buffer) {
     const uint64_t from = piece << TAMIS__PIECE_LG;
     const uint64_t bytes = tamis__native_piece_bytes(f->shape.table_bytes, piece);
-    const uint8_t *at = f->table + from;
+    const uint8_t *sums = buffer + ((size_t)1 << TAMIS__PIECE_LG), *at = f->table + from;
     if (is_marked(f->change, piece)) {
         at = buffer;
         if (!tamis__pread_all(f->change->descriptor, buffer, bytes, TAMIS__HEADER_BYTES + from)) {
             return TAMIS_E_IO;
         }
     }
-    const bool right = tamis__xxh3(at, (size_t)bytes, 0) == tamis__load64(sums_of(f) + 8 * piece);
+    const bool right = tamis__xxh3(at, (size_t)bytes, 0) == tamis__load64(sums + 8 * piece);
     return right ? TAMIS_OK : TAMIS_E_CHECKSUM;
+}
+
+static tamis_status verify_sums(const tamis_filter *f, uint8_t *sums) {
+    const struct tamis__change *c = f->change;
+    const uint64_t from = TAMIS__HEADER_BYTES + f->shape.table_bytes;
+    uint8_t header[TAMIS__HEADER_BYTES];
+    if (!tamis__pread_all(c->descriptor, header, sizeof header, 0) ||
+        !tamis__pread_all(c->descriptor, sums, 8 * c->pieces, from)) {
+        return TAMIS_E_IO;
+    }
+    const uint64_t sum = tamis__xxh3(sums, (size_t)(8 * c->pieces), 0);
+    return sum == tamis__native_sums_sum(header) ? TAMIS_OK : TAMIS_E_CHECKSUM;
 }
 
 static tamis_status verify_pieces(const tamis_filter *f, bool all) {
     const struct tamis__change *c = f->change;
-    const uint64_t sum = tamis__xxh3(sums_of(f), (size_t)(8 * c->pieces), 0);
-    if (sum != tamis__native_sums_sum(f->block)) return TAMIS_E_CHECKSUM;
-    uint8_t *buffer = tamis__alloc(&c->allocator, (size_t)1 << TAMIS__PIECE_LG);
-    tamis_status status = buffer == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
+    const size_t piece_bytes = (size_t)1 << TAMIS__PIECE_LG;
+    const size_t bytes = piece_bytes + (size_t)(8 * c->pieces);
+    uint8_t *buffer = tamis__alloc(&c->allocator, bytes);
+    tamis_status status = buffer == NULL ? TAMIS_E_NOMEM : verify_sums(f, buffer + piece_bytes);
     for (uint64_t p = 0; p < c->pieces && status == TAMIS_OK; p++) {
         if (all || is_marked(c, p)) status = verify_piece(f, p, buffer);
     }
-    tamis__release(&c->allocator, buffer, (size_t)1 << TAMIS__PIECE_LG);
+    tamis__release(&c->allocator, buffer, bytes);
     return status;
 }
 
