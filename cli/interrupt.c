@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,9 +67,13 @@ static void on_signal(int number) {
     die_of(number);
 }
 
-/* A mapped file has been cut short by somebody: what was there cannot be read any more. */
+static atomic_flag lost_page = ATOMIC_FLAG_INIT;
+
+/* A mapped file has been cut short by somebody: what was there cannot be read any more.  Other
+ * threads soon want it as well: they wait for the end. */
 static void on_lost_page(int number) {
     (void)number;
+    while (atomic_flag_test_and_set(&lost_page)) pause();
     (void)remove_temporary();
     if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
     write_plainly("tamis: a filter was cut short while it was being read\n");
@@ -79,7 +84,7 @@ void interrupt_start(void) {
     struct sigaction action, old;
     action.sa_handler = on_lost_page;
     sigemptyset(&action.sa_mask);
-    action.sa_flags = (int)SA_RESETHAND;
+    action.sa_flags = 0;
     sigaction(SIGBUS, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit of the shell is an error like any other */
