@@ -185,7 +185,7 @@ static void reply_chunk(RedisModuleCtx *ctx, long long next, uint8_t *bytes, siz
         return;
     }
     RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, bytes == NULL ? 0 : next);
+    RedisModule_ReplyWithLongLong(ctx, next);
     RedisModule_ReplyWithStringBuffer(ctx, bytes == NULL ? "" : (const char *)bytes, length);
     memory_free(bytes);
 }
@@ -213,7 +213,7 @@ static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long ite
     }
     uint64_t slot = (uint64_t)iterator - 1;
     uint8_t *bytes = iterator < 0 ? NULL : bf_piece(f, &slot, &length);
-    reply_chunk(ctx, (long long)slot + 2, bytes, length);
+    reply_chunk(ctx, bytes == NULL ? 0 : (long long)slot + 2, bytes, length);
 }
 
 /* BF.SCANDUMP key iterator */
