@@ -159,7 +159,7 @@ def test_bad_files():
         for words, why in (
                 ([text], b"is not a filter of a known format"),
                 ([directory + "/cut"], b"cannot read"), ([directory + "/flip"], b"checksum"),
-                ([directory + "/nothing"], b"cannot read"),
+                ([directory + "/nothing"], b"is not a filter of a known format"),
                 ([directory + "/none"], b"No such file"), ([directory], b"is a directory"),
                 ([], b"which file"), ([good, good], b"one file at a time"),
                 ([_sparse(directory + "/vast", (64 << 30) + 1)], b"larger than the 64"),
