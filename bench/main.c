@@ -4,7 +4,7 @@
  *               [--words] [--texts] [--texts-most N] [--large] [--rows FILE] [--peer FILE]...
  *
  * Without -n: 10^4, 10^6 and 10^7 keys, and 2^25 for block and its likes, whose table must be
- * larger than the caches; --large adds 10^8 for one of each kind, which takes a quarter of an hour.
+ * larger than the caches; --large adds 10^8 for one of each kind, which takes twenty minutes.
  * --texts-most leaves texts out beyond N.  --rows reads rows that another program measured,
  * --peer loads contenders from a shared object (contender.h). */
 #define _GNU_SOURCE
