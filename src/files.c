@@ -225,6 +225,20 @@ tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer *write, vo
     return encode_to(filter, take_to_stream, &stream);
 }
 
+static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_filter **out) {
+    struct tamis__mapping m;
+    tamis_status status = tamis__file_map(path, &m);
+    if (status != TAMIS_OK) return status;
+    o->unverified = true;
+    status = decode_in_place(m.bytes, m.length, o, out);
+    if (status == TAMIS_OK) {
+        give_mapping(*out, TAMIS__MAPPED, &m);
+    } else {
+        tamis__file_unmap(&m);
+    }
+    return status;
+}
+
 static tamis_status open_read(const char *path, tamis_open_options *o, tamis_filter **out) {
     uint8_t *block;
     uint64_t block_bytes, length;
@@ -236,21 +250,6 @@ static tamis_status open_read(const char *path, tamis_open_options *o, tamis_fil
         give_block(*out, TAMIS__OWNED, block, block_bytes);
     } else {
         tamis__table_free(&o->allocator, block, block_bytes);
-    }
-    return status;
-}
-
-static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_filter **out) {
-    struct tamis__mapping m;
-    tamis_status status = tamis__file_map(path, &m);
-    if (status == TAMIS_E_TRUNCATED) return open_read(path, o, out); /* no bytes: none to map */
-    if (status != TAMIS_OK) return status;
-    o->unverified = true;
-    status = decode_in_place(m.bytes, m.length, o, out);
-    if (status == TAMIS_OK) {
-        give_mapping(*out, TAMIS__MAPPED, &m);
-    } else {
-        tamis__file_unmap(&m);
     }
     return status;
 }

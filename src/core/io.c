@@ -25,7 +25,7 @@ bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint6
         const size_t some = length < TAMIS__IO_MOST ? (size_t)length : TAMIS__IO_MOST;
         const ssize_t n = pwrite(descriptor, from, some, (off_t)at);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = EIO; /* the file has become shorter, or takes no more */
+        if (n == 0) errno = EIO; /* it takes no more */
         if (n <= 0) return false;
         from += n;
         at += (uint64_t)n;
@@ -40,7 +40,7 @@ bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at)
         const size_t some = length < TAMIS__IO_MOST ? (size_t)length : TAMIS__IO_MOST;
         const ssize_t n = pread(descriptor, to, some, (off_t)at);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = EIO; /* the file has become shorter, or takes no more */
+        if (n == 0) errno = EIO; /* it has become shorter */
         if (n <= 0) return false;
         to += n;
         at += (uint64_t)n;
