@@ -642,7 +642,7 @@ TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);
  * and allocator.  With a rate the filter is as small as it can be; with bytes the rate is as low
  * as it can be in at most that many.  kind: TAMIS_AUTO and the static ones are the smallest;
  * TAMIS_BLOOM (and TAMIS_BLOCK, which is the same here) is built five times as fast and takes
- * half as much again.  The others are made to be changed, and these cannot: E_UNSUPPORTED.
+ * half as much again.  For the others, which are made to be changed: E_UNSUPPORTED.
  * The same hashes and options give the same bytes, in any order and on any machine.
  * E_NOMEM, E_SMALL (not if `capacity` is tamis_small_bound).  Any thread. */
 TAMIS_API tamis_status tamis_small_build(const tamis_options *options, const uint64_t *hashes,
@@ -653,6 +653,17 @@ TAMIS_API tamis_status tamis_small_build(const tamis_options *options, const uin
  * what no version of this call has written (no bytes at all, an unknown last byte) gives true.
  * Any thread. */
 TAMIS_API bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash);
+
+/* An empty Bloom filter in the same form, which takes keys one by one: for options->capacity keys
+ * at options->rate, or (with rate 0) in options->bytes, with the promise of tamis_create.  kind:
+ * TAMIS_AUTO, TAMIS_BLOOM or TAMIS_BLOCK.  E_SMALL, with `*length` what it takes, if `capacity`
+ * bytes at `buffer` are too few; E_TOO_FINE below a rate of 2^-30.  Any thread. */
+TAMIS_API tamis_status tamis_small_create(const tamis_options *options, void *buffer,
+                                          size_t capacity, size_t *length);
+
+/* Adds a key.  `*fresh`, if not NULL, tells whether it was not there before.  E_UNSUPPORTED, and
+ * nothing changes, for bytes that are no Bloom filter.  Needs the bytes alone. */
+TAMIS_API tamis_status tamis_small_add(void *bytes, size_t length, uint64_t hash, bool *fresh);
 
 /* ------------------------------------------------------------- other systems' filters */
 

@@ -29,6 +29,10 @@
  * (17; 22 with its hash).  Rows that are kept fully reduced, for up to 64 slots, would build only a
  * tenth faster.
  *
+ * A Bloom filter can also be made empty, for a number of keys, and filled one by one: for servers
+ * that have millions of small sets.  It is then sized as tamis_create does, to keep its rate for
+ * the one set that it gets, and not on average over many.
+ *
  * The bytes depend on the set of hashes and on the options only. */
 #include <math.h>
 #include <stdlib.h>
@@ -42,6 +46,8 @@
 #include "plan/plan.h"
 
 enum { WIDTH_MOST = 24, SEEDS = 8, HOW_BLOOM = WIDTH_MOST * SEEDS, BLOOM_MOST = 32 };
+
+#define TABLE_MOST (UINT64_MAX / 8) /* bytes whose bits can be counted */
 
 /* ---------------------------------------------------------------------- asking */
 
@@ -67,10 +73,36 @@ bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash) {
     const uint8_t *table = bytes;
     const uint64_t size = length - 1;
     const uint8_t how = table[size];
-    if (how >= HOW_BLOOM + BLOOM_MOST || size > UINT64_MAX / 8) return true;
+    if (how >= HOW_BLOOM + BLOOM_MOST || size > TABLE_MOST) return true;
     if (size == 0) return false;
     if (how < HOW_BLOOM) return linear_answer(table, size, how, hash);
     return bloom_answer(table, size, 1u + how - HOW_BLOOM, hash);
+}
+
+/* ---------------------------------------------------------------------- adding */
+
+/* Sets a key's bits; tells whether all were set. */
+static bool bloom_put(uint8_t *table, uint64_t bytes, unsigned hashes, uint64_t hash) {
+    struct tamis__probe p = tamis__probe_first(hash);
+    unsigned set = 1;
+    while (hashes-- > 0) {
+        const uint64_t q = tamis__probe_next(&p, bytes * 8);
+        set &= (unsigned)table[q >> 3] >> (q & 7);
+        table[q >> 3] = (uint8_t)(table[q >> 3] | 1u << (q & 7));
+    }
+    return set != 0;
+}
+
+tamis_status tamis_small_add(void *bytes, size_t length, uint64_t hash, bool *fresh) {
+    if (bytes == NULL || length == 0) return TAMIS_E_ARGUMENT;
+    uint8_t *table = bytes;
+    const uint64_t size = length - 1;
+    const uint8_t how = table[size];
+    if (how < HOW_BLOOM || how >= HOW_BLOOM + BLOOM_MOST) return TAMIS_E_UNSUPPORTED;
+    if (size == 0 || size > TABLE_MOST) return TAMIS_E_UNSUPPORTED;
+    const bool was_there = bloom_put(table, size, 1u + how - HOW_BLOOM, hash);
+    if (fresh != NULL) *fresh = !was_there;
+    return TAMIS_OK;
 }
 
 /* ---------------------------------------------------------------------- options */
@@ -78,8 +110,9 @@ bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash) {
 /* Options, checked. */
 struct want {
     bool bloom;
-    double rate;    /* or, if 0, */
-    uint64_t bytes; /* the size of the table */
+    uint64_t capacity; /* what is made empty: keys that will come */
+    double rate;       /* or, if 0, */
+    uint64_t bytes;    /* the size of the table */
     tamis_allocator allocator;
 };
 
@@ -109,6 +142,7 @@ static tamis_status want_read(const tamis_options *options, struct want *want) {
     if (status == TAMIS_OK) status = want_kind(o.kind, &want->bloom);
     if (status != TAMIS_OK) return status;
     want->allocator = o.allocator;
+    want->capacity = o.capacity;
     want->bytes = o.bytes == 0 ? 0 : o.bytes - 1;
     want->rate = o.rate == 0 && o.bytes == 0 ? TAMIS__RATE_DEFAULT : o.rate;
     if (want->rate == 0) return TAMIS_OK;
@@ -148,14 +182,19 @@ static struct bloom bloom_size(const struct want *want, uint64_t keys) {
     return b;
 }
 
-static void bloom_fill(struct bloom b, const uint64_t *hashes, size_t count, uint8_t *table) {
-    for (size_t i = 0; i < count; i++) {
-        struct tamis__probe p = tamis__probe_first(hashes[i]);
-        for (uint32_t j = 0; j < b.hashes; j++) {
-            const uint64_t q = tamis__probe_next(&p, b.bytes * 8);
-            table[q >> 3] |= (uint8_t)(1u << (q & 7));
-        }
-    }
+/* For keys that are still to come. */
+static tamis_status bloom_size_ahead(const struct want *want, struct bloom *b) {
+    const bool fixed = want->rate == 0;
+    if (fixed && want->bytes == 0) return TAMIS_E_ARGUMENT;
+    if (fixed && want->bytes > TABLE_MOST) return TAMIS_E_TOO_BIG;
+    const struct tamis__want keys = {
+        .capacity = want->capacity, .rate = want->rate, .bits = fixed ? want->bytes * 8 : 0};
+    struct tamis__places size;
+    const tamis_status status = tamis__probe_size(&keys, TABLE_MOST, false, &size);
+    if (status != TAMIS_OK) return status;
+    b->bytes = tamis__div_up(size.places, 8);
+    b->hashes = size.hashes > BLOOM_MOST ? BLOOM_MOST : size.hashes;
+    return TAMIS_OK;
 }
 
 /* ----------------------------------------------------------------- linear: sizes */
@@ -225,7 +264,9 @@ static tamis_status build_bloom(const struct job *job) {
     const struct bloom b = bloom_size(&job->want, job->count);
     if (b.bytes == 0) return put(job, 0, TAMIS_SMALL_ANY);
     const tamis_status status = put(job, b.bytes, HOW_BLOOM + b.hashes - 1);
-    if (status == TAMIS_OK) bloom_fill(b, job->hashes, job->count, job->buffer);
+    for (size_t i = 0; i < job->count && status == TAMIS_OK; i++) {
+        (void)bloom_put(job->buffer, b.bytes, b.hashes, job->hashes[i]);
+    }
     return status;
 }
 
@@ -313,4 +354,23 @@ tamis_status tamis_small_build(const tamis_options *options, const uint64_t *has
     status = job.want.bloom ? build_bloom(&job) : build_linear(&job);
     tamis__release(&job.want.allocator, job.hashes, bytes);
     return status;
+}
+
+tamis_status tamis_small_create(const tamis_options *options, void *buffer, size_t capacity,
+                                size_t *length) {
+    struct job job = {.buffer = buffer, .capacity = buffer == NULL ? 0 : capacity};
+    struct bloom b;
+    if (length == NULL) return TAMIS_E_ARGUMENT;
+    *length = 0;
+    job.length = length;
+    tamis_options o;
+    tamis_status status = tamis__options_read(options, &o);
+    if (status == TAMIS_OK && o.kind == TAMIS_AUTO) o.kind = TAMIS_BLOOM;
+    if (status == TAMIS_OK) status = want_read(&o, &job.want);
+    if (status == TAMIS_OK && !job.want.bloom) status = TAMIS_E_UNSUPPORTED;
+    if (status == TAMIS_OK) status = bloom_size_ahead(&job.want, &b);
+    if (status == TAMIS_OK && b.bytes >= SIZE_MAX / 8) status = TAMIS_E_TOO_BIG;
+    if (status != TAMIS_OK) return status;
+    *length = (size_t)b.bytes + 1;
+    return put(&job, b.bytes, HOW_BLOOM + b.hashes - 1);
 }

@@ -1,8 +1,8 @@
 /* small.c - tiny filters: any bytes as one, and any hashes in one
  *
  * The first byte chooses what the rest is.  As a filter it must answer without reading beyond its
- * bytes, and "maybe" if its last byte is unknown; as hashes they must all be in the filter that
- * is built of them, by rate and by size. */
+ * bytes, and "maybe" if its last byte is unknown, and keep what is added to it; as hashes they must
+ * all be in the filter that is built of them, by rate and by size. */
 #include <string.h>
 
 #include "../support/check.h"
@@ -18,6 +18,10 @@ static void as_filter(const uint8_t *data, size_t size) {
         const bool answer = tamis_small_contains(bytes, size, hash);
         if (!answer && bytes[size - 1] >= 0xe0) fuzz_fault("an unknown filter says no");
         if (answer != tamis_small_contains(bytes, size, hash)) fuzz_fault("two answers");
+        bool fresh;
+        if (tamis_small_add(bytes, size, hash, &fresh) != TAMIS_OK) continue;
+        if (fresh == answer) fuzz_fault("new is told wrongly");
+        if (!tamis_small_contains(bytes, size, hash)) fuzz_fault("a key that was added is lost");
     }
     free(bytes);
 }

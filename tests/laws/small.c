@@ -3,7 +3,8 @@
  * Over sets of no key to some thousands, by rate and by size, of both designs: no key is lost,
  * whatever the hashes and however often they repeat; the rate holds; the size is within the
  * bound, and where it was given, within that; the bytes depend on the set alone and are the
- * same on every machine; untrusted bytes are safe and unknown ones match; memory may run out. */
+ * same on every machine; untrusted bytes are safe and unknown ones match; memory may run out.
+ * And those that are made empty take keys one by one, and tell which are new. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,6 +218,97 @@ static void empty(void) {
     }
 }
 
+/* ---- filled one by one */
+
+static struct bytes create(double rate, size_t capacity) {
+    tamis_options o = by_rate(TAMIS_AUTO, rate);
+    size_t needed = 0, length = 0;
+    o.capacity = capacity;
+    CHECK(tamis_small_create(&o, NULL, 0, &needed) == TAMIS_E_SMALL, "made without room");
+    struct bytes b = {NEED(uint8_t, needed), needed};
+    CHECK(tamis_small_create(&o, b.data, needed - 1, &length) == TAMIS_E_SMALL, "a byte too few");
+    const tamis_status status = tamis_small_create(&o, b.data, needed, &length);
+    CHECK(status == TAMIS_OK && length == needed, "%zu keys: %s, %zu of %zu bytes", capacity,
+          tamis_status_name(status), length, needed);
+    return b;
+}
+
+/* Each key is new unless it was found before; all stay; and each filter keeps its own rate. */
+static void one_by_one(size_t n, double rate) {
+    const uint64_t probes = run_pick(20000, 100000, 1000000);
+    for (uint64_t set = 0; set < 5; set++) {
+        uint64_t *h = hashes_make(n, run_seed() + set, STREAM_MEMBERS);
+        uint64_t *other = hashes_make((size_t)probes, run_seed() + set, STREAM_PROBES);
+        const struct bytes b = create(rate, n);
+        CHECK(hits(&b, other, (size_t)probes) == 0, "an empty one matches");
+        for (size_t i = 0; i < n; i++) {
+            bool fresh, again;
+            const bool known = tamis_small_contains(b.data, b.size, h[i]);
+            CHECK(tamis_small_add(b.data, b.size, h[i], &fresh) == TAMIS_OK, "key %zu", i);
+            CHECK(tamis_small_add(b.data, b.size, h[i], &again) == TAMIS_OK, "key %zu again", i);
+            CHECK(fresh == !known && !again, "key %zu: new is told wrongly", i);
+        }
+        CHECK(hits(&b, h, n) == n, "a key of %zu is lost", n);
+        const size_t found = hits(&b, other, (size_t)probes);
+        CHECK(found <= binomial_most(probes, rate, 5), "%zu keys: %zu of %llu at %g", n, found,
+              (unsigned long long)probes, rate);
+        tally("probes", probes);
+        free(b.data);
+        free(h);
+        free(other);
+    }
+}
+
+/* Two halves united by OR are the whole: the last byte is the same. */
+static void united(void) {
+    uint64_t *h = hashes_make(200, run_seed(), STREAM_MEMBERS);
+    const struct bytes a = create(0.01, 200), b = create(0.01, 200), all = create(0.01, 200);
+    for (size_t i = 0; i < 200; i++) {
+        const struct bytes *half = i % 2 == 0 ? &a : &b;
+        CHECK(tamis_small_add(half->data, half->size, h[i], NULL) == TAMIS_OK, "key %zu", i);
+        CHECK(tamis_small_add(all.data, all.size, h[i], NULL) == TAMIS_OK, "key %zu", i);
+    }
+    for (size_t i = 0; i < a.size; i++) a.data[i] |= b.data[i];
+    CHECK(memcmp(a.data, all.data, a.size) == 0, "the union is not the whole");
+    free(a.data);
+    free(b.data);
+    free(all.data);
+    free(h);
+}
+
+static void create_refusals(void) {
+    uint8_t room[400];
+    size_t length;
+    tamis_options o = by_rate(TAMIS_RIBBON, 0.01);
+    o.capacity = 100;
+    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_UNSUPPORTED, "ribbon");
+    o.kind = TAMIS_BLOOM;
+    CHECK(tamis_small_create(&o, room, 400, NULL) == TAMIS_E_ARGUMENT, "no length");
+    o.rate = 1e-12;
+    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_TOO_FINE, "rate 1e-12");
+    o.rate = 0.01;
+    o.capacity = UINT64_MAX / 2;
+    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_TOO_BIG, "2^63 keys");
+    o = by_bits(TAMIS_BLOOM, 0, 0);
+    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_ARGUMENT, "no table at all");
+    o.bytes = 100;
+    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_OK && length == 100, "100 bytes");
+    /* Nothing but a Bloom filter takes keys. */
+    for (unsigned how = 0; how < 256; how++) {
+        uint8_t was[20] = {0};
+        was[19] = (uint8_t)how;
+        memcpy(room, was, 20);
+        const tamis_status status = tamis_small_add(room, 20, 1, NULL);
+        const bool bloom = how >= 0xc0 && how < 0xe0;
+        CHECK(status == (bloom ? TAMIS_OK : TAMIS_E_UNSUPPORTED), "%#x: %s", how,
+              tamis_status_name(status));
+        CHECK(bloom || memcmp(room, was, 20) == 0, "%#x was changed", how);
+    }
+    CHECK(tamis_small_add(NULL, 0, 1, NULL) == TAMIS_E_ARGUMENT, "no bytes");
+    room[0] = 0xc0;
+    CHECK(tamis_small_add(room, 1, 1, NULL) == TAMIS_E_UNSUPPORTED, "no table");
+}
+
 static void refusals(void) {
     uint64_t h[100];
     uint8_t room[200];
@@ -278,6 +370,9 @@ int main(int argc, char **argv) {
     vectors();
     untrusted();
     empty();
+    for (size_t i = 0; i < SIZES; i++) one_by_one(sizes[i], i % 2 == 0 ? 0.01 : 0.001);
+    united();
+    create_refusals();
     refusals();
     no_memory(TAMIS_AUTO);
     no_memory(TAMIS_BLOOM);
