@@ -66,10 +66,11 @@ static tamis_status block_shape(const struct tamis__want *want, struct tamis__sh
     }
     struct block_goal goal = {.keys = (double)want->capacity, .rate = want->rate};
     uint64_t best = 0, most = want->capacity * BLOCK_KEY_BITS_MAX / BLOCK_LINE_BITS + 1;
+    const uint64_t near = (uint64_t)(goal.keys * log2(1 / goal.rate) * 1.7 / BLOCK_LINE_BITS);
     unsigned hashes = 0;
     for (unsigned i = 0; i < BLOCK_HASHES_MAX && most > 0; i++) {
         goal.hashes = order[i];
-        const uint64_t lines = tamis__smallest(1, most, block_meets, &goal);
+        const uint64_t lines = tamis__smallest(best == 0 ? near : most, most, block_meets, &goal);
         if (lines > most) continue;
         best = lines;
         hashes = goal.hashes;

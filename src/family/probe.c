@@ -120,11 +120,10 @@ static bool lines_suffice(uint64_t lines, const void *context) {
     return places_suffice(lines * TAMIS__PAIR_LINE, context);
 }
 
-/* UINT64_MAX if none. */
-static uint64_t places_for(const struct goal *g) {
-    if (!g->paired) return tamis__smallest(1, PLACES_MAX, places_suffice, g);
-    const uint64_t most = PLACES_MAX / TAMIS__PAIR_LINE;
-    return tamis__smallest(1, most, lines_suffice, g) * TAMIS__PAIR_LINE;
+/* Near what is needed if every table had the mean fill. */
+static uint64_t places_guess(double keys, double rate) {
+    const double places = -keys * log2(rate) * 1.4427 * (1 + 4 / sqrt(keys));
+    return places < (double)PLACES_MAX ? (uint64_t)places : PLACES_MAX;
 }
 
 /* The numbers of probes among which the best is. */
@@ -135,20 +134,25 @@ static void probes_around(double rate, uint32_t *low, uint32_t *high) {
     if (*low > *high) *low = *high;
 }
 
-/* The fewest places, and the number of probes (any if *hashes is 0); UINT64_MAX if none. */
+/* The fewest places, and the number of probes (any if *hashes is 0); UINT64_MAX if none.  Of two
+ * that do with the same places it is the fewer probes.  The best is likely to be in the middle;
+ * most others then have to show but once that they are not better. */
 static uint64_t fewest_places(uint64_t keys, double rate, uint32_t *hashes) {
     uint32_t low = *hashes, high = *hashes;
     if (*hashes == 0) probes_around(rate, &low, &high);
-    uint64_t fewest = UINT64_MAX;
-    for (uint32_t k = low; k <= high; k++) {
-        const struct goal g = {(double)keys, rate, k, false};
-        const uint64_t places = places_for(&g);
-        if (places <= PLACES_MAX && places < fewest) {
-            fewest = places;
-            *hashes = k;
-        }
+    const uint32_t first = low + (high - low) / 2;
+    struct goal g = {(double)keys, rate, first, false};
+    uint64_t fewest = tamis__smallest(places_guess(g.keys, rate), PLACES_MAX, places_suffice, &g);
+    *hashes = first;
+    for (g.hashes = low; g.hashes <= high; g.hashes++) {
+        if (g.hashes == first) continue;
+        const uint64_t most = g.hashes < *hashes && fewest <= PLACES_MAX ? fewest : fewest - 1;
+        const uint64_t places = tamis__smallest(most, most, places_suffice, &g);
+        if (places > most) continue;
+        fewest = places;
+        *hashes = g.hashes;
     }
-    return fewest;
+    return fewest > PLACES_MAX ? UINT64_MAX : fewest;
 }
 
 /* Below this many places a table is in the nearest cache, and lines do not count; above, r would
@@ -168,7 +172,9 @@ static void size_in_pairs(uint64_t keys, double rate, struct tamis__places *size
     probes_around(rate, &low, &high);
     for (uint32_t k = low; k <= high; k++) {
         const struct goal g = {(double)keys, rate, k, true};
-        places[k] = places_for(&g);
+        const uint64_t near = size->places / TAMIS__PAIR_LINE;
+        places[k] = TAMIS__PAIR_LINE *
+                    tamis__smallest(near, PLACES_MAX / TAMIS__PAIR_LINE, lines_suffice, &g);
         if (places[k] < fewest) fewest = places[k];
     }
     *size = (struct tamis__places){UINT64_MAX, TAMIS__PROBES_MAX, true};

@@ -38,9 +38,33 @@ unsigned tamis__width_for(double rate) {
     return width;
 }
 
-uint64_t tamis__smallest(uint64_t low, uint64_t high, bool (*test)(uint64_t x, const void *context),
-                         const void *context) {
-    if (!test(high, context)) return high + 1;
+/* From the guess in steps that double until the answer is between two of them; then by halves. */
+uint64_t tamis__smallest(uint64_t guess, uint64_t high,
+                         bool (*test)(uint64_t x, const void *context), const void *context) {
+    uint64_t low = 1; /* the answer is in [low, high], or there is none */
+    if (guess < low) guess = low;
+    if (guess > high) guess = high;
+    uint64_t step = guess / 64 + 1;
+    if (high == 0) return 1;
+    if (test(guess, context)) {
+        for (high = guess; low < high; step *= 2) {
+            const uint64_t below = high - low > step ? high - step : low;
+            if (!test(below, context)) {
+                low = below + 1;
+                break;
+            }
+            high = below;
+        }
+    } else {
+        for (low = guess + 1; low <= high; step *= 2) {
+            const uint64_t above = high - low > step ? low + step : high;
+            if (test(above, context)) {
+                high = above;
+                break;
+            }
+            low = above + 1;
+        }
+    }
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
         if (test(middle, context)) {

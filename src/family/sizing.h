@@ -11,10 +11,11 @@ unsigned tamis__width_for(double rate);
 /* 2^-width. */
 double tamis__rate_of_width(unsigned width);
 
-/* The smallest x in [low, high] for which test(x, context) is true, if it is monotone (false
- * ... false true ... true); high + 1 if it is true nowhere. */
-uint64_t tamis__smallest(uint64_t low, uint64_t high, bool (*test)(uint64_t x, const void *context),
-                         const void *context);
+/* The smallest x in [1, high], where high <= 2^62, for which test(x, context) is true, if it is
+ * monotone (false ... false true ... true); high + 1 if it is true nowhere.  A test costs a few
+ * logarithms, or thousands: the nearer the guess, the fewer are made. */
+uint64_t tamis__smallest(uint64_t guess, uint64_t high,
+                         bool (*test)(uint64_t x, const void *context), const void *context);
 
 /* The lowest rate of `family` whose table for want->capacity keys takes at most `bytes`
  * bytes: sets want->rate.  E_TOO_BIG if not even the highest rate fits. */

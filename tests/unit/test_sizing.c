@@ -83,15 +83,19 @@ static bool at_least(uint64_t x, const void *context) { return x >= *(const uint
 static void test_smallest(void **state) {
     (void)state;
     for (uint64_t answer = 0; answer < 50; answer++) {
-        for (uint64_t low = 0; low < 20; low++) {
-            const uint64_t high = 40, expected = answer < low     ? low
-                                                 : answer <= high ? answer
-                                                                  : high + 1;
-            assert_int_equal(tamis__smallest(low, high, at_least, &answer), expected);
+        for (uint64_t high = 0; high < 45; high++) {
+            const uint64_t in = answer == 0 ? 1 : answer, expected = in <= high ? in : high + 1;
+            for (uint64_t guess = 0; guess < 50; guess++) {
+                assert_int_equal(tamis__smallest(guess, high, at_least, &answer), expected);
+            }
         }
     }
-    const uint64_t large = UINT64_MAX - 5;
-    assert_int_equal(tamis__smallest(0, UINT64_MAX - 1, at_least, &large), large);
+    const uint64_t most = (uint64_t)1 << 62;
+    for (uint64_t answer = 1; answer < most; answer = answer * 3 / 2 + 1) {
+        for (uint64_t guess = 1; guess < most; guess = guess * 5 / 2 + 1) {
+            assert_int_equal(tamis__smallest(guess, most, at_least, &answer), answer);
+        }
+    }
 }
 
 /* More keys or a lower rate never take less; the rate is kept; half is better, double worse. */
