@@ -1,7 +1,7 @@
 /* bf.h - the value of a BF key
  *
- * Either a filter that RedisBloom made (bf_legacy.h), or one of ours: chains of stores
- * (bf_filter.c). */
+ * A filter that RedisBloom made (bf_legacy.h), or one of ours: chains of stores (bf_filter.c), or
+ * a bud (bf_bud.c). */
 #ifndef TAMIS_REDIS_BF_H
 #define TAMIS_REDIS_BF_H
 
@@ -30,6 +30,8 @@ struct chain {
     bool guest;     /* came by BF.MERGE: takes no items */
 };
 
+struct bud;
+
 struct bf {
     struct bf_legacy *legacy; /* if not NULL nothing below counts */
     double error;
@@ -38,8 +40,11 @@ struct bf {
     uint64_t limit;     /* bytes; 0: any number */
     uint64_t window;    /* milliseconds; 0: items stay for ever */
     uint32_t generations;
-    uint32_t chains; /* the first takes the items */
-    struct chain *chain;
+    uint32_t chains; /* 0: it is a bud */
+    union {
+        struct chain *chain; /* the first takes the items */
+        struct bud *bud;
+    } in;
 };
 
 struct bf_want {
@@ -72,6 +77,23 @@ struct bf *bf_of_legacy(struct bf_legacy *legacy);
 /* Shares all tables with `f`. */
 struct bf *bf_copy(const struct bf *f);
 void bf_free(struct bf *f);
+
+/* ---- buds: bf_bud.c */
+
+bool bf_is_bud(const struct bf *f);
+/* Makes it a bud if it can be one. */
+void bf_pack(struct bf *f);
+/* Makes it a filter of chains; false, and it stays a bud, if there is no memory. */
+bool bf_unpack(struct bf *f);
+/* A copy that is no bud; NULL if there is no memory. */
+struct bf *bf_whole(const struct bf *f);
+
+struct bud *bud_copy(const struct bud *b);
+/* As bf_contains and bf_add; but the latter stops without a reason at an item that has no room. */
+void bud_contains(const struct bf *f, const struct items *items, bool *answers);
+void bud_add(struct bf *f, const struct items *items, struct bf_batch *batch);
+uint64_t bud_keys(const struct bud *b);
+size_t bud_bytes(const struct bud *b);
 
 /* Bytes that the first link needs in the end; UINT64_MAX if it cannot be made. */
 uint64_t bf_plan(const struct bf_want *want);

@@ -9,7 +9,7 @@
  *              for each chain: u64 links, u64 before, u64 last capacity, u64 last size,
  *                              u64 first capacity, u64 epoch, u64 guest, the store (store.c)
  *              u64 checksum of all before: SipHash-2-4 with a secret of zeros
- *     piece    a segment as a .tamis file
+ *     piece    a segment as a .tamis file, or a bare table (layer.c)
  *
  * RedisBloom takes no such header: where it has the number of links there is 0.  A piece is
  * known by its number among all segments, empty ones included; its iterator is that number + 2.
@@ -38,7 +38,7 @@ static void write_header(const void *filter, struct wire_writer *w) {
     wire_put32(w, f->chains);
     wire_put32(w, 0);
     for (uint32_t i = 0; i < f->chains; i++) {
-        const struct chain *c = &f->chain[i];
+        const struct chain *c = &f->in.chain[i];
         wire_put64(w, c->links);
         wire_put64(w, c->before);
         wire_put64(w, c->last_capacity);
@@ -51,7 +51,12 @@ static void write_header(const void *filter, struct wire_writer *w) {
 }
 
 uint8_t *bf_header(const struct bf *f, size_t *length) {
-    return header_sealed(write_header, f, length);
+    if (!bf_is_bud(f)) return seal(write_header, f, length);
+    struct bf *whole = bf_whole(f);
+    *length = sizeof *whole; /* not to be had, if there is none */
+    uint8_t *header = whole == NULL ? NULL : seal(write_header, whole, length);
+    bf_free(whole);
+    return header;
 }
 
 bool bf_is_header(const uint8_t *bytes, size_t length) {
@@ -88,21 +93,21 @@ static bool read_chain(struct bf *f, struct wire_reader *r) {
     if (r->bad || !chain_is_sane(&c)) return false;
     c.store = store_read(r, false);
     if (c.store == NULL) return false;
-    f->chain[f->chains++] = c;
+    f->in.chain[f->chains++] = c;
     return c.store->layer[0].capacity == c.first_capacity;
 }
 
 static bool read_chains(struct bf *f, uint32_t chains, struct wire_reader *r) {
-    f->chain = memory_alloc(chains * sizeof *f->chain);
-    if (f->chain == NULL) return false;
+    f->in.chain = memory_alloc(chains * sizeof *f->in.chain);
+    if (f->in.chain == NULL) return false;
     while (f->chains < chains) {
         if (!read_chain(f, r)) return false;
     }
-    return !f->chain[0].guest && r->at == r->end;
+    return !f->in.chain[0].guest && r->at == r->end;
 }
 
 struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
-    struct wire_reader r = header_opened(bytes, length);
+    struct wire_reader r = unseal(bytes, length);
     struct bf *f = r.bad || !bf_is_header(bytes, length) ? NULL : bf_new();
     if (f == NULL) return NULL;
     const uint64_t items = wire_get64(&r), zero = wire_get64(&r);
@@ -116,23 +121,34 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
     const uint32_t chains = wire_get32(&r);
     const uint32_t reserved = wire_get32(&r);
     if (r.bad || zero != 0 || reserved != 0 || !is_sane(f, chains) || !read_chains(f, chains, &r) ||
-        bf_numbers(f).items != items || (chains == 1 && !store_warm(f->chain[0].store))) {
+        bf_numbers(f).items != items || (chains == 1 && !store_warm(f->in.chain[0].store))) {
         bf_free(f);
         return NULL;
     }
+    if (!bf_is_loading(f)) bf_pack(f);
     return f;
 }
 
 /* ---- pieces */
 
+static uint8_t *bud_piece(const struct bf *f, uint64_t *slot, size_t *length) {
+    if (*slot != 0 || bud_keys(f->in.bud) == 0) return NULL;
+    struct bf *whole = bf_whole(f);
+    *length = bud_bytes(f->in.bud);
+    uint8_t *piece = whole == NULL ? NULL : bf_piece(whole, slot, length);
+    bf_free(whole);
+    return piece;
+}
+
 uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length) {
+    if (bf_is_bud(f)) return bud_piece(f, slot, length);
     uint64_t before = 0;
     for (uint32_t i = 0; i < f->chains; i++) {
-        const struct store *s = f->chain[i].store;
+        const struct store *s = f->in.chain[i].store;
         const uint64_t slots = store_slots(s);
         for (; *slot < before + slots; ++*slot) {
-            const tamis_filter *piece = store_slot(s, *slot - before);
-            if (piece != NULL) return piece_of(piece, length);
+            const uint64_t own = *slot - before;
+            if (store_has_piece(s, own)) return store_piece(s, own, length);
         }
         before += slots;
     }
@@ -140,15 +156,19 @@ uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length) {
 }
 
 uint64_t bf_slots(const struct bf *f) {
-    uint64_t slots = 0;
-    for (uint32_t i = 0; i < f->chains; i++) slots += store_slots(f->chain[i].store);
+    uint64_t slots = bf_is_bud(f);
+    for (uint32_t i = 0; i < f->chains; i++) slots += store_slots(f->in.chain[i].store);
     return slots;
 }
 
 bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length) {
     for (uint32_t i = 0; i < f->chains; i++) {
-        const uint64_t slots = store_slots(f->chain[i].store);
-        if (slot < slots) return store_load(f->chain[i].store, slot, bytes, length);
+        const uint64_t slots = store_slots(f->in.chain[i].store);
+        if (slot < slots) {
+            const bool good = store_load(f->in.chain[i].store, slot, bytes, length);
+            if (!bf_is_loading(f)) bf_pack(f);
+            return good;
+        }
         slot -= slots;
     }
     return false;

@@ -73,6 +73,7 @@ static struct bf *make_filter(RedisModuleCtx *ctx, RedisModuleString *name, cons
     }
     RedisModule_ModuleTypeSetValue(key->handle, bf_type, f);
     replicate_creation(ctx, name, f);
+    bf_pack(f); /* not before: it would be unpacked to be described */
     return f;
 }
 

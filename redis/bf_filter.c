@@ -21,6 +21,8 @@
  * and a replayed AOF have the generations that the primary had; looking skips what is too old
  * by the clock.
  *
+ * A filter that is small and has one link is kept as a bud (bf_bud.c).
+ *
  * Merging keeps the chains of the other filter as guests, since filters have secrets of their
  * own and bits of different secrets cannot be united.  The rates add up; bf_numbers tells the
  * bound.  A chain of the same secret and shape (from COPY, or merged before) is united bit by
@@ -32,7 +34,7 @@
 
 #include "census.h"
 #include "memory.h"
-#include "redis_module.h"
+#include "secret.h"
 
 /* ---- chains */
 
@@ -58,13 +60,13 @@ static struct store_want chain_want(const struct bf *f, const uint8_t *secret) {
 static bool chains_insert(struct bf *f, uint32_t at, const struct chain *chain) {
     struct chain *larger = memory_alloc((f->chains + 1) * sizeof *larger);
     if (larger == NULL) return false;
-    if (at != 0) memcpy(larger, f->chain, at * sizeof *larger);
+    if (at != 0) memcpy(larger, f->in.chain, at * sizeof *larger);
     larger[at] = *chain;
     if (at < f->chains) {
-        memcpy(larger + at + 1, f->chain + at, (f->chains - at) * sizeof *larger);
+        memcpy(larger + at + 1, f->in.chain + at, (f->chains - at) * sizeof *larger);
     }
-    memory_free(f->chain);
-    f->chain = larger;
+    memory_free(f->in.chain);
+    f->in.chain = larger;
     f->chains++;
     return true;
 }
@@ -106,7 +108,7 @@ struct bf *bf_create(const struct bf_want *want) {
     uint8_t secret[TAMIS_SECRET_BYTES];
     struct bf *f = bf_empty(want);
     if (f == NULL) return NULL;
-    RedisModule_GetRandomBytes(secret, sizeof secret);
+    secret_new(secret);
     if (chain_open(f, secret, want->epoch)) return f;
     bf_free(f);
     return NULL;
@@ -139,8 +141,8 @@ void bf_free(struct bf *f) {
     if (f == NULL) return;
     census_died(CENSUS_BF);
     bf_legacy_free(f->legacy);
-    for (uint32_t i = 0; i < f->chains; i++) store_free(f->chain[i].store);
-    memory_free(f->chain);
+    for (uint32_t i = 0; i < f->chains; i++) store_free(f->in.chain[i].store);
+    memory_free(f->in.chain); /* or the bud */
     memory_free(f);
 }
 
@@ -149,11 +151,17 @@ struct bf *bf_copy(const struct bf *from) {
     struct bf *f = bf_new();
     if (f == NULL) return NULL;
     *f = *from;
+    if (bf_is_bud(from)) {
+        f->in.bud = bud_copy(from->in.bud);
+        if (f->in.bud != NULL) return f;
+        bf_free(f);
+        return NULL;
+    }
     f->chains = 0;
-    f->chain = memory_alloc(from->chains * sizeof *f->chain);
-    while (f->chain != NULL && f->chains < from->chains) {
-        struct chain *c = &f->chain[f->chains];
-        *c = from->chain[f->chains];
+    f->in.chain = memory_alloc(from->chains * sizeof *f->in.chain);
+    while (f->in.chain != NULL && f->chains < from->chains) {
+        struct chain *c = &f->in.chain[f->chains];
+        *c = from->in.chain[f->chains];
         c->store = store_copy(c->store);
         if (c->store == NULL) break;
         f->chains++;
@@ -178,9 +186,9 @@ static void ask_chains(const struct bf *f, uint32_t first, const struct items *i
                        const uint64_t *hashes, uint64_t epoch, bool *answers) {
     uint64_t others[STORE_BATCH];
     for (uint32_t i = first; i < f->chains; i++) {
-        const struct chain *c = &f->chain[i];
+        const struct chain *c = &f->in.chain[i];
         if (!is_alive(f, c, epoch)) continue;
-        const bool same = same_secret(c, &f->chain[0]);
+        const bool same = same_secret(c, &f->in.chain[0]);
         if (!same) store_hash_items(c->store, items, others);
         store_contains_batch(c->store, same ? hashes : others, items->count, answers);
     }
@@ -195,7 +203,11 @@ void bf_contains(const struct bf *f, const struct items *items, uint64_t epoch, 
         return;
     }
     memset(answers, 0, items->count * sizeof *answers);
-    store_hash_items(f->chain[0].store, items, hashes);
+    if (bf_is_bud(f)) {
+        bud_contains(f, items, answers);
+        return;
+    }
+    store_hash_items(f->in.chain[0].store, items, hashes);
     ask_chains(f, 0, items, hashes, epoch, answers);
 }
 
@@ -216,7 +228,7 @@ static bool reckon(const struct bf *f, struct chain *c) {
 
 /* Adds an item that the layers before `known` do not have. */
 static enum bf_wrong add_one(struct bf *f, uint64_t hash, uint32_t known, bool *added) {
-    struct chain *c = &f->chain[0];
+    struct chain *c = &f->in.chain[0];
     *added = false;
     if (store_contains_since(c->store, hash, known)) return BF_OK;
     const struct chain as_it_was = *c;
@@ -245,13 +257,13 @@ static void add_to_legacy(struct bf_legacy *f, const struct items *items, struct
 
 /* All items fit and there is but one layer to add them to: no need to ask first. */
 static bool takes_all(const struct bf *f, size_t count) {
-    const struct chain *c = &f->chain[0];
+    const struct chain *c = &f->in.chain[0];
     return f->chains == 1 && count <= c->last_capacity - c->last_size &&
            store_takes(c->store, count);
 }
 
 static void add_fresh(struct bf *f, const uint64_t *hashes, size_t count, struct bf_batch *b) {
-    struct chain *c = &f->chain[0];
+    struct chain *c = &f->in.chain[0];
     if (!store_add_fresh(c->store, hashes, count, b->fresh, &b->changes)) {
         b->wrong = BF_FAILED;
         return;
@@ -265,13 +277,13 @@ static void add_fresh(struct bf *f, const uint64_t *hashes, size_t count, struct
  * are not there are added one by one, since an item may come twice. */
 static void ask_and_add(struct bf *f, const struct items *items, const uint64_t *hashes,
                         struct bf_batch *b) {
-    const struct store *s = f->chain[0].store;
+    const struct store *s = f->in.chain[0].store;
     uint32_t known = s->layers; /* layers that have not changed since they were asked */
     bool newest[STORE_BATCH], others[STORE_BATCH];
     memset(newest, 0, items->count * sizeof *newest);
     memset(others, 0, items->count * sizeof *others);
     store_contains_batch(s, hashes, items->count, newest);
-    ask_chains(f, 1, items, hashes, f->chain[0].epoch, others);
+    ask_chains(f, 1, items, hashes, f->in.chain[0].epoch, others);
     for (; b->done < items->count; b->done++) {
         const size_t i = b->done;
         b->fresh[i] = b->changed[i] = false;
@@ -297,7 +309,13 @@ void bf_add(struct bf *f, const struct items *items, struct bf_batch *b) {
         b->wrong = BF_LOADING;
         return;
     }
-    store_hash_items(f->chain[0].store, items, hashes);
+    if (bf_is_bud(f)) {
+        bud_add(f, items, b);
+        if (b->done == items->count) return;
+        b->wrong = f->expansion == 0 ? BF_FULL : bf_unpack(f) ? BF_OK : BF_FAILED;
+        if (b->wrong != BF_OK) return;
+    }
+    store_hash_items(f->in.chain[0].store, items, hashes);
     if (takes_all(f, items->count)) {
         add_fresh(f, hashes, items->count, b);
     } else {
@@ -316,19 +334,19 @@ uint64_t bf_epoch(const struct bf *f, uint64_t milliseconds) {
 
 bool bf_turn(struct bf *f, uint64_t epoch, bool *failed) {
     *failed = false;
-    if (f->legacy != NULL || f->window == 0 || f->chain[0].epoch >= epoch) return false;
+    if (f->legacy != NULL || f->window == 0 || f->in.chain[0].epoch >= epoch) return false;
     uint8_t secret[TAMIS_SECRET_BYTES];
-    memcpy(secret, f->chain[0].store->secret, sizeof secret);
+    memcpy(secret, f->in.chain[0].store->secret, sizeof secret);
     if (!chain_open(f, secret, epoch)) {
         *failed = true;
         return false;
     }
     uint32_t kept = 0;
     for (uint32_t i = 0; i < f->chains; i++) {
-        if (is_alive(f, &f->chain[i], epoch)) {
-            f->chain[kept++] = f->chain[i];
+        if (is_alive(f, &f->in.chain[i], epoch)) {
+            f->in.chain[kept++] = f->in.chain[i];
         } else {
-            store_free(f->chain[i].store);
+            store_free(f->in.chain[i].store);
         }
     }
     f->chains = kept;
@@ -340,7 +358,7 @@ bool bf_turn(struct bf *f, uint64_t epoch, bool *failed) {
 /* Unites a chain with one that is alike. */
 static bool merge_alike(struct bf *into, const struct chain *from, bool *changed) {
     for (uint32_t i = 0; i < into->chains; i++) {
-        struct chain *c = &into->chain[i];
+        struct chain *c = &into->in.chain[i];
         if (!store_merge(c->store, from->store, changed)) continue;
         const uint64_t keys = store_keys(c->store), size = c->last_size;
         if (keys > c->before + c->last_size) c->last_size = keys - c->before;
@@ -382,10 +400,15 @@ const char *bf_merge(struct bf *into, const struct bf *from, bool *changed) {
                    ? NULL
                    : "ERR filters of RedisBloom must be of the same shape, and hold what both have";
     }
+    struct bf *whole = bf_is_bud(from) ? bf_whole(from) : NULL;
+    const struct bf *source = whole == NULL ? from : whole;
     const char *wrong = NULL;
-    for (uint32_t i = 0; i < from->chains && wrong == NULL; i++) {
-        wrong = merge_chain(into, &from->chain[i], changed);
+    if (!bf_unpack(into) || bf_is_bud(source)) wrong = "ERR Insufficient memory";
+    for (uint32_t i = 0; i < source->chains && wrong == NULL; i++) {
+        wrong = merge_chain(into, &source->in.chain[i], changed);
     }
+    bf_free(whole);
+    bf_pack(into);
     return wrong;
 }
 
@@ -395,14 +418,14 @@ size_t bf_unready(const struct bf *f, size_t items, bool change) {
     if (f->legacy != NULL) return bf_legacy_unready(f->legacy, items, change);
     size_t unready = 0;
     for (uint32_t i = 0; i < f->chains; i++) {
-        unready += store_unready(f->chain[i].store, items, change && i == 0);
+        unready += store_unready(f->in.chain[i].store, items, change && i == 0);
     }
     return unready;
 }
 
 void bf_prepare(const struct bf *f) {
     if (f->legacy != NULL) bf_legacy_prepare(f->legacy);
-    for (uint32_t i = 0; i < f->chains; i++) store_prepare(f->chain[i].store);
+    for (uint32_t i = 0; i < f->chains; i++) store_prepare(f->in.chain[i].store);
 }
 
 /* ---- numbers */
@@ -418,9 +441,16 @@ static struct bf_numbers legacy_numbers(const struct bf_legacy *l) {
 
 struct bf_numbers bf_numbers(const struct bf *f) {
     if (f->legacy != NULL) return legacy_numbers(f->legacy);
-    struct bf_numbers n = {.bytes = sizeof *f + f->chains * sizeof *f->chain};
+    if (bf_is_bud(f)) {
+        return (struct bf_numbers){.bytes = sizeof *f + bud_bytes(f->in.bud),
+                                   .capacity = f->capacity,
+                                   .links = 1,
+                                   .items = bud_keys(f->in.bud),
+                                   .error = f->error};
+    }
+    struct bf_numbers n = {.bytes = sizeof *f + f->chains * sizeof *f->in.chain};
     for (uint32_t i = 0; i < f->chains; i++) {
-        const struct chain *c = &f->chain[i];
+        const struct chain *c = &f->in.chain[i];
         n.bytes += store_bytes(c->store);
         n.capacity += c->before + c->last_capacity;
         n.links += c->links;
@@ -433,9 +463,10 @@ struct bf_numbers bf_numbers(const struct bf *f) {
 
 uint64_t bf_items(const struct bf *f, uint64_t epoch) {
     if (f->legacy != NULL) return f->legacy->size;
+    if (bf_is_bud(f)) return bud_keys(f->in.bud);
     uint64_t items = 0;
     for (uint32_t i = 0; i < f->chains; i++) {
-        const struct chain *c = &f->chain[i];
+        const struct chain *c = &f->in.chain[i];
         if (is_alive(f, c, epoch)) items += c->before + c->last_size;
     }
     return items;
@@ -443,14 +474,14 @@ uint64_t bf_items(const struct bf *f, uint64_t epoch) {
 
 size_t bf_effort(const struct bf *f) {
     if (f->legacy != NULL) return 1 + bf_legacy_bytes(f->legacy) / EFFORT_BYTES;
-    size_t effort = 0;
-    for (uint32_t i = 0; i < f->chains; i++) effort += store_effort(f->chain[i].store);
+    size_t effort = bf_is_bud(f);
+    for (uint32_t i = 0; i < f->chains; i++) effort += store_effort(f->in.chain[i].store);
     return effort;
 }
 
 bool bf_is_loading(const struct bf *f) {
     for (uint32_t i = 0; i < f->chains; i++) {
-        if (f->chain[i].store->awaiting != 0) return true;
+        if (f->in.chain[i].store->awaiting != 0) return true;
     }
     return false;
 }

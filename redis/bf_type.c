@@ -143,9 +143,9 @@ static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **valu
     (void)key;
     if (f == NULL) return 0;
     *value = f;
-    struct chain *chains = RedisModule_DefragAlloc(ctx, f->chain);
-    if (chains != NULL) f->chain = chains;
-    for (uint32_t i = 0; i < f->chains; i++) store_move(f->chain[i].store);
+    struct chain *chains = RedisModule_DefragAlloc(ctx, f->in.chain);
+    if (chains != NULL) f->in.chain = chains;
+    for (uint32_t i = 0; i < f->chains; i++) store_move(f->in.chain[i].store);
     return 0;
 }
 

@@ -165,8 +165,13 @@ static int bf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
         snprintf(line, sizeof line, "size:%llu", (unsigned long long)bf_numbers(f).items);
     RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
     RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+    if (bf_is_bud(f)) {
+        const struct chain only = {
+            .links = 1, .first_capacity = f->capacity, .last_size = bud_keys(f->in.bud)};
+        lines += reply_chain(ctx, f, &only, DEBUG_LINKS - lines);
+    }
     for (uint32_t i = 0; i < f->chains; i++) {
-        lines += reply_chain(ctx, f, &f->chain[i], DEBUG_LINKS - lines);
+        lines += reply_chain(ctx, f, &f->in.chain[i], DEBUG_LINKS - lines);
     }
     for (uint32_t i = 0; f->legacy != NULL && i < f->legacy->links; i++, lines++) {
         reply_link(ctx, &f->legacy->link[i]);

@@ -51,9 +51,7 @@ static void write_header(const void *filter, struct wire_writer *w) {
     store_write(f->store, w);
 }
 
-uint8_t *cf_header(const struct cf *f, size_t *length) {
-    return header_sealed(write_header, f, length);
-}
+uint8_t *cf_header(const struct cf *f, size_t *length) { return seal(write_header, f, length); }
 
 bool cf_is_header(const uint8_t *bytes, size_t length) {
     return length >= MAGIC_AT + 8 && wire_load(bytes + MAGIC_AT, 8) == MAGIC;
@@ -99,7 +97,7 @@ static bool read_tally(struct cf *f, struct wire_reader *r, uint32_t shards) {
 }
 
 struct cf *cf_from_header(const uint8_t *bytes, size_t length) {
-    struct wire_reader r = header_opened(bytes, length);
+    struct wire_reader r = unseal(bytes, length);
     struct cf *f = r.bad || !cf_is_header(bytes, length) ? NULL : cf_new();
     if (f == NULL) return NULL;
     f->items = wire_get64(&r);
@@ -140,8 +138,7 @@ static uint8_t *shard_bytes(const struct tally *t, uint32_t shard, size_t *lengt
 uint8_t *cf_piece(const struct cf *f, uint64_t *slot, size_t *length) {
     const uint64_t segments = store_slots(f->store);
     for (; *slot < segments; ++*slot) {
-        const tamis_filter *segment = store_slot(f->store, *slot);
-        if (segment != NULL) return piece_of(segment, length);
+        if (store_has_piece(f->store, *slot)) return store_piece(f->store, *slot, length);
     }
     for (; *slot - segments < f->tally.shards; ++*slot) {
         const uint32_t shard = (uint32_t)(*slot - segments);

@@ -34,7 +34,7 @@
 
 #include "census.h"
 #include "memory.h"
-#include "redis_module.h"
+#include "secret.h"
 
 #define COPIES 2 /* of an item in the store */
 
@@ -110,7 +110,7 @@ struct cf *cf_create(const struct cf_want *want) {
     f->iterations = want->iterations;
     f->expansion = want->expansion == 0 ? 0 : (uint32_t)next_power_of_two(want->expansion);
     reckon_first(f);
-    RedisModule_GetRandomBytes(secret, sizeof secret);
+    secret_new(secret);
     const struct store_want store = want_store(want, secret);
     f->store = store_create(&store);
     if (f->store != NULL) return f;

@@ -104,19 +104,19 @@ uint8_t *piece_of(const tamis_filter *segment, size_t *length) {
     return NULL;
 }
 
-uint8_t *header_sealed(header_writer *write, const void *filter, size_t *length) {
+uint8_t *seal(seal_writer *write, const void *what, size_t *length) {
     struct wire_writer count = {.bytes = NULL};
-    write(filter, &count);
+    write(what, &count);
     const size_t size = count.length + CHECKSUM_BYTES;
     struct wire_writer w = {.bytes = memory_alloc(size), .capacity = size};
     *length = size;
     if (w.bytes == NULL) return NULL;
-    write(filter, &w);
+    write(what, &w);
     wire_put64(&w, tamis_hash_secret(no_secret, w.bytes, w.length));
     return w.bytes;
 }
 
-struct wire_reader header_opened(const uint8_t *bytes, size_t length) {
+struct wire_reader unseal(const uint8_t *bytes, size_t length) {
     const size_t before = length < CHECKSUM_BYTES ? 0 : length - CHECKSUM_BYTES;
     const bool good = length >= CHECKSUM_BYTES &&
                       tamis_hash_secret(no_secret, bytes, before) == wire_load(bytes + before, 8);

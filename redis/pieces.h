@@ -7,6 +7,7 @@
  *              and u 2^64-1 at the end
  *     AOF      BF.LOADCHUNK key 1 header, then BF.LOADCHUNK key number+2 piece (or CF.)
  *     header   ..., u64 checksum of all before: SipHash-2-4 with a secret of zeros
+ *     piece    a segment as a .tamis file, or a bare table (layer.c) with such a checksum
  *
  * Where there is no memory for a piece the rest is not written.  The header tells what is missing,
  * and a filter answers "maybe" for that. */
@@ -42,11 +43,11 @@ void pieces_digest(RedisModuleDigest *sum, const struct pieces *how, const void 
 /* A filter of the library, encoded in memory of the caller's; NULL: no memory for so many bytes. */
 uint8_t *piece_of(const tamis_filter *segment, size_t *length);
 
-/* Writes a header with its checksum, in memory of the caller's; NULL: no memory for so many bytes.
- */
-typedef void header_writer(const void *filter, struct wire_writer *w);
-uint8_t *header_sealed(header_writer *write, const void *filter, size_t *length);
-/* A reader of the header without its checksum; `bad` if that does not hold. */
-struct wire_reader header_opened(const uint8_t *bytes, size_t length);
+/* What `write` makes of `what`, with its checksum, in memory of the caller's; NULL: no memory for
+ * so many bytes. */
+typedef void seal_writer(const void *what, struct wire_writer *w);
+uint8_t *seal(seal_writer *write, const void *what, size_t *length);
+/* A reader of the bytes without their checksum; `bad` if that does not hold. */
+struct wire_reader unseal(const uint8_t *bytes, size_t length);
 
 #endif

@@ -9,11 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared.h"
+#include "layer.h"
 #include "tamis.h"
 #include "wire.h"
-
-#define STORE_BATCH 128 /* hashes that are asked together; at most 255 */
 
 /* What a client gave: the bytes stay the client's. */
 struct item {
@@ -26,18 +24,6 @@ struct items {
     size_t count;
     const void *bytes[STORE_BATCH];
     size_t length[STORE_BATCH];
-};
-
-struct layer {
-    tamis_kind kind;
-    uint32_t segments;
-    uint64_t capacity;       /* keys that it was made for */
-    uint64_t keys;           /* keys in it */
-    double rate;             /* its share of the promise */
-    uint64_t segment_bytes;  /* of the table of one */
-    struct shared **segment; /* a tamis_filter each; NULL: no key has come there yet */
-    uint8_t *awaited;        /* while chunks are loaded: a bit for each that is to come; or NULL */
-    uint32_t awaiting;       /* how many are */
 };
 
 struct store {
@@ -59,10 +45,10 @@ struct store_want {
     bool grows, removes;
 };
 
-enum store_result { STORE_OK, STORE_FULL, STORE_NO_MEMORY };
-
 /* NULL if there is no memory for it, or it would be larger than its limit. */
 struct store *store_create(const struct store_want *want);
+/* One whose only layer is a copy of this one. */
+struct store *store_of_layer(const struct store_want *want, const struct layer *only);
 /* Shares all segments with `from`. */
 struct store *store_copy(const struct store *from);
 void store_free(struct store *s);
@@ -75,13 +61,17 @@ static inline uint64_t store_hash(const struct store *s, const void *key, size_t
     return tamis_hash_secret(s->secret, key, length);
 }
 
-static inline void store_hash_items(const struct store *s, const struct items *items,
-                                    uint64_t *hashes) {
+static inline void hash_items(const uint8_t *secret, const struct items *items, uint64_t *hashes) {
     if (items->count == 1) { /* nothing to go side by side with */
-        *hashes = store_hash(s, items->bytes[0], items->length[0]);
+        *hashes = tamis_hash_secret(secret, items->bytes[0], items->length[0]);
         return;
     }
-    tamis_hash_secret_batch(s->secret, items->bytes, items->length, items->count, hashes);
+    tamis_hash_secret_batch(secret, items->bytes, items->length, items->count, hashes);
+}
+
+static inline void store_hash_items(const struct store *s, const struct items *items,
+                                    uint64_t *hashes) {
+    hash_items(s->secret, items, hashes);
 }
 
 /* A segment that is still to come may hold anything: the answer is then true. */
@@ -146,8 +136,10 @@ bool store_warm(struct store *s);
 
 /* Segments are numbered through, layer by layer, empty ones included. */
 uint64_t store_slots(const struct store *s);
-/* The segment of this number; NULL if there is nothing in it. */
-const tamis_filter *store_slot(const struct store *s, uint64_t slot);
+/* Is there anything in the segment of this number? */
+bool store_has_piece(const struct store *s, uint64_t slot);
+/* Then its bytes, in memory of the caller's; NULL: no memory for so many. */
+uint8_t *store_piece(const struct store *s, uint64_t slot, size_t *length);
 /* Puts the segment that these bytes hold in its place.  False, and nothing changes, if it is not
  * the one that is awaited there. */
 bool store_load(struct store *s, uint64_t slot, const void *bytes, size_t length);

@@ -18,16 +18,19 @@
  * changed since.  Where they share the tables that is seen at once; else (one was read from a file)
  * they are compared, four milliseconds for a full segment, and shared from then on.
  *
+ * A bare table (layer.c) is its own sample too, and is united at once.
+ *
  * Whether anything changes is known where a layer has one segment, and where both share a table;
  * a union that is still to be made counts as a change. */
+#include <math.h>
 #include <string.h>
 
 #include "memory.h"
 #include "store.h"
 
 static bool layers_alike(const struct layer *a, const struct layer *b) {
-    return a->kind == b->kind && a->capacity == b->capacity && a->segments == b->segments &&
-           a->rate == b->rate;
+    return a->kind == b->kind && a->small == b->small && a->capacity == b->capacity &&
+           a->segments == b->segments && a->rate == b->rate;
 }
 
 /* Can the bits of these be united?  Those that came from outside may have another seed. */
@@ -59,16 +62,16 @@ static bool segments_same(struct shared *a, struct shared *b, size_t size) {
 static bool layers_same(const struct layer *a, const struct layer *b) {
     bool same = a->keys == b->keys;
     for (uint32_t i = 0; i < a->segments && same; i++) {
-        same = segments_same(a->segment[i], b->segment[i], (size_t)a->segment_bytes);
+        same = segments_same(a->table.segment[i], b->table.segment[i], (size_t)a->segment_bytes);
     }
     return same;
 }
 
 static void layer_share(struct layer *into, const struct layer *from) {
     for (uint32_t i = 0; i < into->segments; i++) {
-        if (into->segment[i] == from->segment[i]) continue;
-        shared_drop(into->segment[i]);
-        into->segment[i] = shared_take(from->segment[i]);
+        if (into->table.segment[i] == from->table.segment[i]) continue;
+        shared_drop(into->table.segment[i]);
+        into->table.segment[i] = shared_take(from->table.segment[i]);
     }
 }
 
@@ -113,18 +116,18 @@ static bool sample_merge(struct shared **into, struct shared *from, struct share
 /* The first segment that both have; `segments` if there is none. */
 static uint32_t sample_of(const struct layer *a, const struct layer *b) {
     uint32_t i = 0;
-    while (i < a->segments && (a->segment[i] == NULL || b->segment[i] == NULL)) i++;
+    while (i < a->segments && (a->table.segment[i] == NULL || b->table.segment[i] == NULL)) i++;
     return i;
 }
 
 static bool merge_rest(struct layer *into, const struct layer *from, uint32_t sample,
                        bool *changed) {
     for (uint32_t i = 0; i < into->segments; i++) {
-        if (i == sample || from->segment[i] == NULL) continue;
-        *changed |= into->segment[i] != from->segment[i];
-        if (into->segment[i] == NULL) {
-            into->segment[i] = shared_take(from->segment[i]);
-        } else if (!shared_unite(&into->segment[i], from->segment[i])) {
+        if (i == sample || from->table.segment[i] == NULL) continue;
+        *changed |= into->table.segment[i] != from->table.segment[i];
+        if (into->table.segment[i] == NULL) {
+            into->table.segment[i] = shared_take(from->table.segment[i]);
+        } else if (!shared_unite(&into->table.segment[i], from->table.segment[i])) {
             return false;
         }
     }
@@ -138,15 +141,57 @@ static uint64_t union_keys(const struct layer *a, const struct layer *b, struct 
     return keys < least ? least : keys > a->capacity ? a->capacity : keys;
 }
 
+/* ---- bare tables: united at once, since none is large */
+
+/* What grows with the keys in a table in which so many bits of `bytes` are set: the keys, but for
+ * a factor that is the same for all tables of one shape. */
+static double keys_of_bits(uint64_t set, uint64_t bytes) {
+    return -log1p(-(double)set / ((double)bytes * 8));
+}
+
+static uint64_t bits_set(const uint8_t *table, uint64_t bytes) {
+    uint64_t set = 0;
+    for (uint64_t i = 0; i < bytes; i++) set += (uint64_t)__builtin_popcount(table[i]);
+    return set;
+}
+
+static bool bare_merge(struct layer *into, const struct layer *from, bool *changed) {
+    const uint64_t bytes = into->segment_bytes - 1; /* and one that is the same in both */
+    uint8_t *const to = into->table.bare, *const other = from->table.bare;
+    uint64_t mine = bits_set(to, bytes), theirs = bits_set(other, bytes), both = 0;
+    for (uint64_t i = 0; i < bytes; i++) both += (uint64_t)__builtin_popcount(to[i] | other[i]);
+    const double a = keys_of_bits(mine, bytes), b = keys_of_bits(theirs, bytes);
+    const double united = keys_of_bits(both, bytes);
+    const double keys = (double)(into->keys + from->keys) * united / (a + b);
+    if (both > mine && !(keys <= (double)into->capacity)) return false;
+    for (uint64_t i = 0; i < bytes; i++) to[i] |= other[i];
+    const uint64_t sum = union_keys(into, from, shares_of(a, b, united));
+    *changed |= both > mine || sum != into->keys;
+    into->keys = sum;
+    return true;
+}
+
+static bool small_merge(struct layer *into, const struct layer *from, bool *changed) {
+    if (from->keys == 0) return true;
+    if (into->keys != 0) return bare_merge(into, from, changed);
+    struct layer copy;
+    if (!layer_copy(&copy, from)) return false;
+    layer_drop(into);
+    *into = copy;
+    *changed = true;
+    return true;
+}
+
 static bool layer_merge(struct layer *into, const struct layer *from, bool *changed) {
+    if (into->small) return small_merge(into, from, changed);
     const uint32_t sample = sample_of(into, from);
     struct shares shares = {1, 1};
     if (into->kind == TAMIS_CUCKOO) {
         layer_share(into, from);
         return true;
     }
-    if (sample < into->segments &&
-        !sample_merge(&into->segment[sample], from->segment[sample], &shares, changed)) {
+    if (sample < into->segments && !sample_merge(&into->table.segment[sample],
+                                                 from->table.segment[sample], &shares, changed)) {
         return false;
     }
     if (!merge_rest(into, from, sample, changed)) return false;
@@ -158,10 +203,11 @@ static bool layer_merge(struct layer *into, const struct layer *from, bool *chan
 
 static bool can_merge(const struct layer *into, const struct layer *from) {
     if (!layers_alike(into, from)) return false;
+    if (into->small) return true; /* such bytes come from outside as their layer makes them alone */
     if (into->kind == TAMIS_CUCKOO) return layers_same(into, from);
     for (uint32_t i = 0; i < into->segments; i++) {
-        if (into->segment[i] == NULL || from->segment[i] == NULL) continue;
-        if (!segments_alike(into->segment[i], from->segment[i])) return false;
+        if (into->table.segment[i] == NULL || from->table.segment[i] == NULL) continue;
+        if (!segments_alike(into->table.segment[i], from->table.segment[i])) return false;
     }
     return true;
 }
