@@ -119,7 +119,7 @@ struct cf *cf_from_header(const uint8_t *bytes, size_t length) {
     good = good && slots_add_up(f) && read_tally(f, &r, shards);
     if (good) f->store = store_read(&r, true);
     if (f->store != NULL && r.at == r.end && f->store->layer[0].capacity == f->capacity &&
-        store_warm(f->store)) {
+        (f->limit == 0 || store_warm(f->store))) {
         return f;
     }
     cf_free(f);

@@ -5,6 +5,13 @@
  *
  * How often an item is there = copies in the store + its number in the tally.
  *
+ * A few items are in the tally alone.  The object of a cuckoo filter takes 1500 bytes and its table
+ * is made for the items that were announced, a thousand by default; for no more than FEW items
+ * the tally takes less, and it knows them for certain.  With the next one all are poured into the
+ * store, in the order of their hashes, so that every server has the same table.  When the last item
+ * is removed it begins anew.  (Not where the memory is limited: the limit is for the store; nor in
+ * large filters, which open their segments one by one.)
+ *
  * Adding.  The first two copies go to the store, all further ones are counted in the tally: a
  * cuckoo filter can hold only as many copies of a key as the key has places, and they crowd
  * out its neighbours.  (RedisBloom opens a new sub-filter when the places of one item are
@@ -37,6 +44,7 @@
 #include "secret.h"
 
 #define COPIES 2 /* of an item in the store */
+#define FEW 48   /* entries of a tally of 64 places: a kilobyte */
 
 /* ---- the reckoning */
 
@@ -90,7 +98,8 @@ static struct store_want want_store(const struct cf_want *want, const uint8_t *s
                                .rate = want->error > CF_ERROR_MOST ? CF_ERROR_MOST : want->error,
                                .limit = want->limit,
                                .grows = true,
-                               .removes = true};
+                               .removes = true,
+                               .later = want->limit == 0};
 }
 
 uint64_t cf_plan(const struct cf_want *want) {
@@ -189,8 +198,45 @@ uint64_t cf_count(const struct cf *f, const void *item, size_t length) {
     return count > 0 ? (uint64_t)count : f->awaiting != 0;
 }
 
+/* ---- few items */
+
+/* Are all items in the tally? */
+static bool is_few(const struct cf *f) { return f->limit == 0 && store_is_unopened(f->store); }
+
+static bool pour_one(struct cf *f, uint64_t hash, int64_t number) {
+    for (int64_t copy = 0; copy < number && copy < COPIES; copy++) {
+        if (store_add(f->store, hash) != STORE_OK) return false;
+        if (!tally_move(&f->tally, hash, -1)) return false;
+    }
+    return true;
+}
+
+/* Puts them into the store.  False if there is no memory: each is in either, or in both, then. */
+static bool pour(struct cf *f) {
+    const size_t size = tally_piece_size(&f->tally, 0);
+    uint8_t *piece = memory_alloc(size);
+    if (piece == NULL) return false;
+    tally_piece(&f->tally, 0, piece);
+    bool good = true;
+    for (size_t at = 0; at < size && good; at += TALLY_ENTRY) {
+        good = pour_one(f, wire_load(piece + at, 8), (int64_t)wire_load(piece + at + 8, 8));
+    }
+    memory_free(piece);
+    if (f->tally.entries == 0) tally_close(&f->tally);
+    return good;
+}
+
+/* ---- adding */
+
 /* The store may have copies of a hash that is `seen`. */
 static enum cf_result add_hash(struct cf *f, uint64_t hash, bool seen) {
+    if (is_few(f)) {
+        if (f->tally.entries < FEW || tally_get(&f->tally, hash) != 0) {
+            return tally_move(&f->tally, hash, +1) ? CF_ADDED : CF_NO_MEMORY;
+        }
+        /* More than a few, if somebody made them up, stay where they are. */
+        if (f->tally.entries == FEW && !pour(f)) return CF_NO_MEMORY;
+    }
     const bool in_store = !seen || store_count(f->store, hash) < COPIES;
     if (in_store && tally_get(&f->tally, hash) == 0) {
         switch (store_add(f->store, hash)) {
@@ -252,12 +298,17 @@ static size_t add_batch(struct cf *f, const struct items *items, bool nx, uint64
     const size_t count = items->count;
     uint64_t hashes[STORE_BATCH];
     bool seen[STORE_BATCH];
-    size_t refused = 0;
+    size_t refused = 0, i = 0;
     memset(seen, 0, count * sizeof *seen);
     store_hash_items(f->store, items, hashes);
+    for (; i < count && is_few(f); i++) {
+        const enum cf_result result = add_one(f, hashes[i], false, nx, expansions);
+        refused += result > CF_ADDED;
+        results[i] = (uint8_t)result;
+    }
     store_contains_batch(f->store, hashes, count, seen);
     const bool apart = nx || has_repeats(hashes, count);
-    for (size_t i = 0; i < count;) {
+    while (i < count) {
         const size_t fresh = apart || seen[i] ? 0 : new_ones(f, hashes + i, count - i, seen + i);
         const size_t added = fresh == 0 ? 0 : store_add_some(f->store, hashes + i, fresh);
         f->items += added;
@@ -341,6 +392,10 @@ bool cf_remove(struct cf *f, const void *item, size_t length) {
     if (!remove_hash(f, store_hash(f->store, item, length))) return false;
     f->items -= f->items != 0;
     f->deletes++;
+    if (f->items == 0 && f->limit == 0 && f->store->layer[0].segments == 1) {
+        store_forget(f->store);
+        tally_close(&f->tally);
+    }
     /* As RedisBloom compacts; here it takes no time. */
     if (f->subfilters > 1 && f->deletes > f->items / 10) (void)cf_compact(f);
     return true;

@@ -210,12 +210,26 @@ bool layer_warm(struct layer *l) {
     return l->table.segment[0] != NULL || segment_open(l, 0);
 }
 
-void layer_drop(struct layer *l) {
+bool layer_is_unopened(const struct layer *l) {
+    return l->segments == 1 && (l->small ? l->table.bare == NULL : l->table.segment[0] == NULL);
+}
+
+void layer_forget(struct layer *l) {
+    l->keys = 0;
     if (l->small) {
         memory_free(l->table.bare);
+        l->table.bare = NULL;
         return;
     }
-    for (uint32_t i = 0; i < l->segments; i++) shared_drop(l->table.segment[i]);
+    for (uint32_t i = 0; i < l->segments; i++) {
+        shared_drop(l->table.segment[i]);
+        l->table.segment[i] = NULL;
+    }
+}
+
+void layer_drop(struct layer *l) {
+    layer_forget(l);
+    if (l->small) return;
     memory_free(l->table.segment);
     memory_free(l->awaited);
 }

@@ -14,6 +14,8 @@
 
 #include "tamis.h"
 
+/* 64 bits that nobody can tell. */
+uint64_t secret_number(void);
 void secret_new(uint8_t secret[TAMIS_SECRET_BYTES]);
 
 #endif

@@ -125,7 +125,7 @@ static uint64_t next_capacity(const struct store *s) {
 }
 
 /* Appends the layer that comes next. */
-static enum store_result store_grow(struct store *s, uint64_t first_capacity) {
+static enum store_result store_grow(struct store *s, uint64_t first_capacity, bool later) {
     struct layer l;
     const uint64_t capacity = s->layers == 0 ? first_capacity : next_capacity(s);
     if (s->layers == LAYERS_MOST || capacity > STORE_MOST - planned_keys(s)) return STORE_FULL;
@@ -135,7 +135,7 @@ static enum store_result store_grow(struct store *s, uint64_t first_capacity) {
     if (s->limit != 0 && planned_bytes(s) + layer_plan(&l) > s->limit) return STORE_FULL;
     if (!layer_open(&l)) return STORE_NO_MEMORY;
     /* Memory that is taken at once shows at once in MEMORY USAGE. */
-    if (l.segments == 1 && !layer_warm(&l)) {
+    if (l.segments == 1 && !later && !layer_warm(&l)) {
         layer_drop(&l);
         return STORE_NO_MEMORY;
     }
@@ -157,7 +157,7 @@ static struct store *store_empty(const struct store_want *want) {
 
 struct store *store_create(const struct store_want *want) {
     struct store *s = store_empty(want);
-    if (s != NULL && store_grow(s, want->capacity) != STORE_OK) {
+    if (s != NULL && store_grow(s, want->capacity, want->later) != STORE_OK) {
         store_free(s);
         return NULL;
     }
@@ -239,7 +239,7 @@ enum store_result store_add(struct store *s, uint64_t hash) {
     enum store_result result = layer_add(&s->layer[s->layers - 1], hash);
     if (result == STORE_FULL) result = add_to_older(s, hash);
     if (result != STORE_FULL) return result;
-    result = store_grow(s, 0);
+    result = store_grow(s, 0, false);
     return result == STORE_OK ? layer_add(&s->layer[s->layers - 1], hash) : result;
 }
 
@@ -280,6 +280,15 @@ bool store_remove(struct store *s, uint64_t hash) {
         if (layer_remove(&s->layer[i], hash)) return true;
     }
     return false;
+}
+
+bool store_is_unopened(const struct store *s) {
+    return s->layers == 1 && s->awaiting == 0 && layer_is_unopened(&s->layer[0]);
+}
+
+void store_forget(struct store *s) {
+    while (s->layers > 1) layer_drop(&s->layer[--s->layers]);
+    layer_forget(&s->layer[0]);
 }
 
 void store_trim(struct store *s) {

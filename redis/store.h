@@ -43,6 +43,7 @@ struct store_want {
     double rate;
     uint64_t limit;
     bool grows, removes;
+    bool later; /* the memory of its first layer is taken with the first key */
 };
 
 /* NULL if there is no memory for it, or it would be larger than its limit. */
@@ -130,6 +131,11 @@ void store_write(const struct store *s, struct wire_writer *w);
 /* A store that awaits its segments; NULL if the description is not one, or there is no memory.
  * Nothing but the directory is allocated.  `removes` as it must be. */
 struct store *store_read(struct wire_reader *r, bool removes);
+
+/* Is it nothing but a description, of one segment? */
+bool store_is_unopened(const struct store *s);
+/* Makes it one again: forgets all keys. */
+void store_forget(struct store *s);
 
 /* Takes the memory that store_create would have taken; false if there is none. */
 bool store_warm(struct store *s);

@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "memory.h"
-#include "redis_module.h"
+#include "secret.h"
 #include "shared.h"
 #include "wire.h"
 
 #define SPLIT_AT 32768
-#define FIRST_BITS 4
+#define FIRST_BITS 2
 #define NUMBER_MOST ((int64_t)1 << 62)
 
 struct tally_entry {
@@ -118,8 +118,15 @@ static void shard_erase(struct tally_shard *s, struct tally_entry *entry, uint32
     s->used--;
 }
 
+static bool shard_has(const struct tally_shard *s, uint64_t hash) {
+    if (s->size == 0) return false;
+    const struct tally_entry *entry = entries_of(s);
+    return entry[shard_find(s, entry, hash)].number != 0;
+}
+
 static bool shard_set(struct tally_shard *s, uint64_t hash, int64_t number) {
-    if (4 * ((uint64_t)s->used + 1) > 3 * (uint64_t)s->size && !shard_grow(s)) return false;
+    const bool crowded = 4 * ((uint64_t)s->used + 1) > 3 * (uint64_t)s->size;
+    if (crowded && !shard_has(s, hash) && !shard_grow(s)) return false;
     struct tally_entry *entry = own_entries(s);
     if (entry == NULL) return false;
     const uint32_t i = shard_find(s, entry, hash);
@@ -142,9 +149,8 @@ bool tally_open(struct tally *t, uint32_t shards) {
         t->shards = 0;
         return false;
     }
-    uint64_t multiplier;
-    RedisModule_GetRandomBytes((unsigned char *)&multiplier, sizeof multiplier);
-    for (uint32_t i = 0; i < shards; i++) t->shard[i].multiplier = multiplier | 1;
+    const uint64_t multiplier = secret_number() | 1;
+    for (uint32_t i = 0; i < shards; i++) t->shard[i].multiplier = multiplier;
     return true;
 }
 

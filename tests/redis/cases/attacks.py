@@ -148,7 +148,7 @@ def test_colliding_counts():
     """Counts of hashes that a table would put in one place."""
     with Attacked() as (_, c):
         c.do("CF.RESERVE", "k", "100")
-        c.do("CF.INSERT", "k", "ITEMS", *["x"] * 5)
+        c.do("CF.INSERT", "k", "ITEMS", *["x"] * 5, *["%d" % i for i in range(60)])
         header, slot, segment, counts = parse(c.do("DUMP", "k"))[2][2:6]
         for shift in (0, 32, 44):
             piece = b"".join(struct.pack("<Qq", i << shift, 1) for i in range(1, 60001))
@@ -156,6 +156,13 @@ def test_colliding_counts():
             c.do("CF.LOADCHUNK", "target", str(slot + 2), segment)
             c.do("CF.LOADCHUNK", "target", str(counts + 2), piece)  # within SLOWEST_SECONDS
             exercise(c, "target", True)
+        # And of more items than are counted where there are few.
+        c.do("DEL", "k")
+        c.do("CF.INSERT", "k", "ITEMS", *["x"] * 5)
+        header, counts = parse(c.do("DUMP", "k"))[2][2:4]
+        c.do("CF.LOADCHUNK", "target", "1", header)
+        c.do("CF.LOADCHUNK", "target", str(counts + 2), piece)
+        exercise(c, "target", True)
 
 
 # ---- sizes

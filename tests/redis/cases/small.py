@@ -230,6 +230,83 @@ def test_written_before():
                                 *_items("more", 500))), key
 
 
+# ---- cuckoo filters, whose few items are counted until there are more
+
+def _counts(c, key, items):
+    return [c.do("CF.COUNT", key, item) for item in items]
+
+
+def _cuckoo_state(c, key):
+    items = _items("in", 70) + _items("out", 30)
+    return (c.do("DEBUG", "DIGEST-VALUE", key), c.do("CF.INFO", key),
+            c.do("CF.MEXISTS", key, *items), _counts(c, key, items))
+
+
+def test_cuckoo_edge():
+    """Around the number that is few: alone, together, with copies, and back again."""
+    with Server() as server, Server() as replica:
+        c, r = server.client(), replica.client()
+        r.do("REPLICAOF", "127.0.0.1", str(server.port))
+        until(lambda: b"master_link_status:up" in r.do("INFO", "replication"), what="the link")
+        for count in (1, 5, 47, 48, 49, 50, 60, 64):
+            c.do("FLUSHALL")
+            items = _items("in", count)
+            twice = items + items[: count // 2] + items[: count // 3] * 3
+            c.do("CF.RESERVE", "one", "1000")
+            c.do("COPY", "one", "two")
+            c.do("COPY", "one", "three")
+            for item in twice:
+                assert c.do("CF.ADD", "one", item) == 1
+            assert c.do("CF.INSERT", "two", "ITEMS", *twice) == [1] * len(twice)
+            assert c.do("CF.INSERTNX", "three", "ITEMS", *twice).count(1) >= count - 1
+            assert _counts(c, "one", items) == _counts(c, "two", items)
+            for i, item in enumerate(items):
+                copies = 1 + (i < count // 2) + 3 * (i < count // 3)
+                assert c.do("CF.COUNT", "one", item) >= copies, (count, i)
+            before = [_cuckoo_state(c, key) for key in ("one", "two", "three")]
+            assert c.do("WAIT", "1", "10000") == 1
+            assert [_cuckoo_state(r, key) for key in ("one", "two", "three")] == before, count
+            c.do("DEBUG", "RELOAD")
+            assert [_cuckoo_state(c, key) for key in ("one", "two", "three")] == before, count
+            for item in twice:
+                assert c.do("CF.DEL", "one", item) == 1, (count, item)
+            assert not any(c.do("CF.MEXISTS", "one", *_items("in", 70), *_items("out", 500)))
+            empty = _cuckoo_state(c, "one")
+            c.do("DEBUG", "RELOAD")
+            assert _cuckoo_state(c, "one") == empty
+            until(lambda: b"master_link_status:up" in r.do("INFO", "replication"), what="the link")
+            c.do("CF.INSERT", "one", "ITEMS", *items)
+            assert all(c.do("CF.MEXISTS", "one", *items))
+            assert c.do("WAIT", "1", "10000") == 1
+            assert _cuckoo_state(r, "one") == _cuckoo_state(c, "one"), count
+
+
+def test_cuckoo_memory():
+    """Of few items about what RedisBloom takes for its table for 1,024, the default: 1,170 bytes
+    with the key."""
+    if PRELOAD:
+        raise Skip("under a sanitizer the memory is not the server's")
+    with Server() as server:
+        c = server.client()
+        for count, most in ((1, 700), (10, 900), (48, 1900)):
+            c.do("FLUSHALL")
+            server.settle()
+            before = server.used_memory()
+            c.many([["CF.INSERT", "k%d" % k, "ITEMS"] + _items("in", count) for k in range(2000)])
+            taken = (server.used_memory() - before) / 2000
+            print("         %d items: %.0f bytes" % (count, taken))
+            assert taken <= most, (count, taken)
+
+
+def test_cuckoo_limited():
+    """Where the memory is limited nothing waits for its table."""
+    with Server() as server:
+        c = server.client()
+        c.do("CF.RESERVE", "k", "100", "MAXMEMORY", "2000")
+        assert c.do("CF.INSERT", "k", "ITEMS", *_items("in", 100)) == [1] * 100
+        assert all(c.do("CF.MEXISTS", "k", *_items("in", 100)))
+
+
 def test_secrets_differ():
     """Filters made one after the other share nothing: what one takes for its own another does
     not."""
