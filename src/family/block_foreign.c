@@ -9,7 +9,7 @@
  *
  *     table   the lines, as in the file
  *     shape   word[0] lines, word[1] k, word[2] log2 of a line's bytes, word[3] the length of
- *             the whole file where there are no lines
+ *             the whole file where there are no lines, else 0
  *
  * No lines is RocksDB's filter of no keys, which matches nothing; k = 0 is one that its reader
  * does not understand, which matches everything. */
@@ -28,6 +28,7 @@ enum { LINES, HASHES, LINE_LG, WHOLE };
 #define FASTLOCAL_LG 6
 #define LINES_MAX ((uint64_t)1 << 32)
 #define HASHES_MAX 127
+#define EMPTY_BYTES 5
 #define GROUP 32
 
 /* ---- one key: bits inside its line, by each scheme */
@@ -199,14 +200,17 @@ static const struct tamis__ops *line_ops(const struct tamis__shape *shape, uint3
 
 /* ---- shapes and whole tables */
 
-/* A filter that matches everything keeps its bytes, whatever they are. */
+/* A filter that matches everything keeps its bytes, whatever they are; one of no keys has none, or
+ * those that tell what it is. */
 static bool line_check(const struct tamis__shape *shape) {
     const uint64_t lines = shape->word[LINES], lg = shape->word[LINE_LG];
+    const uint64_t whole = shape->word[WHOLE];
     if (lines > LINES_MAX || shape->word[HASHES] > HASHES_MAX || lg > 31) return false;
     if (shape->word[HASHES] == 0) {
         return lines == 0 && shape->scheme == TAMIS__SCHEME_FASTLOCAL &&
-               shape->word[WHOLE] <= shape->table_bytes;
+               whole <= shape->table_bytes;
     }
+    if (whole != 0 && (lines != 0 || whole != EMPTY_BYTES)) return false;
     const uint64_t exact = lines << lg, padded = (exact + 7) & ~(uint64_t)7;
     if (shape->table_bytes != exact && shape->table_bytes != padded) return false;
     switch (shape->scheme) {

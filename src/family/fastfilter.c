@@ -91,8 +91,10 @@ static bool fast_check(const struct tamis__shape *shape, tamis_kind kind) {
     const uint64_t width = shape->word[TAMIS__FAST_WIDTH];
     if (shape->scheme != TAMIS__SCHEME_FASTFILTER || (width != 8 && width != 16)) return false;
     const uint64_t exact = tamis__fast_slots_of(kind, shape) * (width / 8);
-    return shape->word[TAMIS__FAST_TRAIL] <= 4 && shape->table_bytes >= exact &&
-           shape->table_bytes - exact < 8;
+    const uint64_t trail = shape->word[TAMIS__FAST_TRAIL];
+    const bool may_trail = kind == TAMIS_FUSE && width == 16;
+    return (trail == 0 || (trail == TAMIS__FAST_TRAIL_LENGTH && may_trail)) &&
+           shape->table_bytes >= exact && shape->table_bytes - exact < 8;
 }
 
 /* The slots of a hash of 32 bits are below the length, which must not be 0. */

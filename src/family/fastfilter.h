@@ -23,6 +23,8 @@ enum {
     TAMIS__FAST_TRAIL_BYTES
 };
 
+#define TAMIS__FAST_TRAIL_LENGTH 4
+
 /* A key's hash, its fingerprint and its three slots. */
 struct tamis__fast_slots {
     uint64_t at[3];

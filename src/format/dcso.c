@@ -127,9 +127,10 @@ static tamis_status dcso_make(const struct tamis__recipe *recipe, struct tamis__
 }
 
 static const char *dcso_refuse(const tamis_filter *f) {
-    return tamis__image_fits(f, TAMIS__SCHEME_DCSO, TAMIS__FOREIGN_FNV1)
-               ? NULL
-               : "DCSO's bits come from its own hash of each key: the keys are needed";
+    if (!tamis__image_fits(f, TAMIS__SCHEME_DCSO, TAMIS__FOREIGN_FNV1)) {
+        return "DCSO's bits come from its own hash of each key: the keys are needed";
+    }
+    return (f->shape.word[FLAGS] & 0xff) == VERSION ? NULL : tamis__image_beyond;
 }
 
 static const char *dcso_note(const tamis_filter *f) {

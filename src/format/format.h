@@ -91,6 +91,9 @@ tamis_status tamis__image_open(const struct tamis__image *image, const tamis_fil
                                tamis_filter **out);
 /* Is the filter one that a codec with this scheme and hash reads and writes? */
 bool tamis__image_fits(const tamis_filter *f, uint32_t scheme, enum tamis__foreign_id hash);
+/* Why such a filter is refused whose numbers are beyond those of the format.  A .tamis file that
+ * kept it may say anything. */
+extern const char tamis__image_beyond[];
 
 /* ---- parameters.c: "NAME=VALUE,NAME,..." */
 

@@ -126,9 +126,12 @@ static tamis_status guava32_make(const struct tamis__recipe *recipe, struct tami
 }
 
 static const char *refuse_strategy(const tamis_filter *f, unsigned strategy) {
-    return tamis__image_fits(f, scheme_of[strategy], hash_of[strategy])
-               ? NULL
-               : "Guava's bits come from its own hash of each key: the keys are needed";
+    const uint64_t bits = f->shape.word[BITS], hashes = f->shape.word[HASHES];
+    if (!tamis__image_fits(f, scheme_of[strategy], hash_of[strategy])) {
+        return "Guava's bits come from its own hash of each key: the keys are needed";
+    }
+    const bool holds = bits != 0 && bits / 64 <= INT32_MAX && hashes != 0 && hashes <= UINT8_MAX;
+    return holds && f->hashing.seed == 0 ? NULL : tamis__image_beyond;
 }
 static const char *guava_refuse(const tamis_filter *f) { return refuse_strategy(f, MITZ_64); }
 static const char *guava32_refuse(const tamis_filter *f) { return refuse_strategy(f, MITZ_32); }

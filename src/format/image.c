@@ -63,6 +63,8 @@ tamis_status tamis__image_open(const struct tamis__image *image, const tamis_fil
     return TAMIS_OK;
 }
 
+const char tamis__image_beyond[] = "its numbers are beyond those that this format can hold";
+
 bool tamis__image_fits(const tamis_filter *f, uint32_t scheme, enum tamis__foreign_id hash) {
     return f->shape.scheme == scheme && f->hashing.foreign != NULL &&
            f->hashing.foreign->id == hash;

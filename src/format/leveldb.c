@@ -110,9 +110,13 @@ static tamis_status leveldb_make(const struct tamis__recipe *recipe, struct tami
 }
 
 static const char *leveldb_refuse(const tamis_filter *f) {
-    return tamis__image_fits(f, TAMIS__SCHEME_WRAP32, TAMIS__FOREIGN_LEVELDB)
-               ? NULL
-               : "LevelDB's bits come from its own hash of each key: the keys are needed";
+    const uint64_t bits = f->shape.word[BITS], k = f->shape.word[RAW_K];
+    if (!tamis__image_fits(f, TAMIS__SCHEME_WRAP32, TAMIS__FOREIGN_LEVELDB)) {
+        return "LevelDB's bits come from its own hash of each key: the keys are needed";
+    }
+    const bool holds = bits != 0 && bits % 8 == 0 && k <= UINT8_MAX &&
+                       f->shape.word[HASHES] == (is_reserved(k) ? 0 : k);
+    return holds ? NULL : tamis__image_beyond;
 }
 
 static const char *leveldb_note(const tamis_filter *f) {

@@ -147,7 +147,9 @@ static const char *const refusal =
     "libbloom's bits come from its own hash of each key: the keys are needed";
 
 static const char *libbloom_refuse(const tamis_filter *f) {
-    return tamis__image_fits(f, TAMIS__SCHEME_SUM64, TAMIS__FOREIGN_MURMUR2) ? NULL : refusal;
+    const uint64_t hashes = f->shape.word[HASHES];
+    if (!tamis__image_fits(f, TAMIS__SCHEME_SUM64, TAMIS__FOREIGN_MURMUR2)) return refusal;
+    return hashes != 0 && hashes <= UINT8_MAX ? NULL : tamis__image_beyond;
 }
 static const char *libbloom1_refuse(const tamis_filter *f) {
     return tamis__image_fits(f, TAMIS__SCHEME_WRAP32, TAMIS__FOREIGN_MURMUR2) ? NULL : refusal;

@@ -166,9 +166,11 @@ static tamis_status parquet_make(const struct tamis__recipe *recipe, struct tami
 }
 
 static const char *parquet_refuse(const tamis_filter *f) {
-    return tamis__image_fits(f, TAMIS__SCHEME_SPLIT, TAMIS__FOREIGN_XXH64)
-               ? NULL
-               : "Parquet's bits come from its own hash of each key: the keys are needed";
+    if (!tamis__image_fits(f, TAMIS__SCHEME_SPLIT, TAMIS__FOREIGN_XXH64)) {
+        return "Parquet's bits come from its own hash of each key: the keys are needed";
+    }
+    const bool holds = f->shape.word[LINES] <= BYTES_MOST / BLOCK && f->hashing.seed == 0;
+    return holds ? NULL : tamis__image_beyond;
 }
 
 const struct tamis__codec tamis__parquet = {

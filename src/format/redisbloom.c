@@ -165,10 +165,21 @@ tamis_status tamis__redis_make(const struct tamis__recipe *recipe, struct tamis_
                                                           : make_chain(recipe, image);
 }
 
+/* Has it the hash that its header tells? */
+static bool fits(const tamis_filter *f) {
+    uint8_t header[TAMIS__CHAIN_HEADER];
+    struct tamis__image image;
+    const uint32_t scheme = f->shape.scheme;
+    if (scheme != TAMIS__SCHEME_CHAIN && scheme != TAMIS__SCHEME_SUBTABLES) return false;
+    if (scheme == TAMIS__SCHEME_CHAIN) tamis__chain_header(f, header);
+    const uint32_t options = scheme == TAMIS__SCHEME_CHAIN ? tamis__load32(header + 12) : 0;
+    tamis__redis_image(scheme, options, f->shape.table_bytes, &image);
+    return f->hashing.foreign == image.hashing.foreign;
+}
+
 const char *tamis__redis_refuse(const tamis_filter *f) {
-    return f->shape.scheme == TAMIS__SCHEME_CHAIN || f->shape.scheme == TAMIS__SCHEME_SUBTABLES
-               ? NULL
-               : "RedisBloom's bits come from its own hash of each key: the keys are needed";
+    return fits(f) ? NULL
+                   : "RedisBloom's bits come from its own hash of each key: the keys are needed";
 }
 
 const struct tamis__codec tamis__redisbloom = {

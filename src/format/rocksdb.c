@@ -27,6 +27,7 @@
 #define IS_BLOOM 0xff
 #define IS_RIBBON 0xfe
 #define LEGACY_MOST 127
+#define HASHES_MOST 30
 
 enum { LINES, HASHES, LG, WHOLE }; /* block; WHOLE: bytes kept as they came, where k = 0 */
 enum { BLOCKS, SEGMENTS, SEED };   /* ribbon */
@@ -64,9 +65,9 @@ static void ribbon_image(uint64_t blocks, uint64_t segments, uint64_t seed,
 static tamis_status read_empty(const uint8_t *bytes, uint64_t length, struct tamis__image *image) {
     const uint32_t rest = length == META ? tamis__load32(bytes + 1) : 0;
     const bool bloom = length == META && bytes[0] == IS_BLOOM && (rest & 0xffe000ff) == 0;
-    const bool legacy = length == META && bytes[0] >= 1 && bytes[0] <= 30 && rest == 0;
+    const bool legacy = length == META && bytes[0] >= 1 && bytes[0] <= HASHES_MOST && rest == 0;
     const uint64_t k = bloom ? rest >> 8 : legacy ? bytes[0] : 1;
-    if ((length != 0 && !bloom && !legacy) || k < 1 || k > 30) return TAMIS_E_TRUNCATED;
+    if ((length != 0 && !bloom && !legacy) || k < 1 || k > HASHES_MOST) return TAMIS_E_TRUNCATED;
     block_image(legacy ? TAMIS__SCHEME_LEGACY_LINE : TAMIS__SCHEME_FASTLOCAL, 0, k, LINE_LG, image);
     image->shape.word[WHOLE] = length;
     image->table = bytes;
@@ -76,7 +77,7 @@ static tamis_status read_empty(const uint8_t *bytes, uint64_t length, struct tam
 static tamis_status read_bloom(const uint8_t *bytes, uint64_t data, struct tamis__image *image) {
     const uint8_t *m = bytes + data;
     const unsigned k = m[2] & 31;
-    if (m[1] != 0 || m[2] >> 5 != 0 || m[3] != 0 || m[4] != 0 || k < 1 || k > 30) {
+    if (m[1] != 0 || m[2] >> 5 != 0 || m[3] != 0 || m[4] != 0 || k < 1 || k > HASHES_MOST) {
         match_all(bytes, data + META, image);
         return TAMIS_OK;
     }
@@ -296,12 +297,27 @@ static tamis_status rocksdb_build(const struct tamis__recipe *recipe, const uint
     return TAMIS_OK;
 }
 
+/* Would the five bytes be read as they are meant, and bytes that are kept as they came as those of
+ * a filter that matches everything? */
+static bool holds(const tamis_filter *f) {
+    const uint64_t lines = f->shape.word[LINES], k = f->shape.word[HASHES];
+    struct tamis__image image;
+    if (is_ribbon(f)) return true;
+    if (k == 0) {
+        return rocksdb_image(f->table, f->shape.word[WHOLE], &image) == TAMIS_OK &&
+               image.kind == TAMIS_BLOCK && image.shape.word[HASHES] == 0;
+    }
+    const bool legacy = f->shape.scheme == TAMIS__SCHEME_LEGACY_LINE;
+    return legacy && lines != 0 ? lines <= UINT32_MAX : k <= HASHES_MOST;
+}
+
 static const char *rocksdb_refuse(const tamis_filter *f) {
     const bool fits =
         tamis__image_fits(f, TAMIS__SCHEME_FASTLOCAL, TAMIS__FOREIGN_XXPH3) ||
         tamis__image_fits(f, TAMIS__SCHEME_RIBBON128, TAMIS__FOREIGN_XXPH3) ||
         tamis__image_fits(f, TAMIS__SCHEME_LEGACY_LINE, TAMIS__FOREIGN_ROCKSDB_LEGACY);
-    return fits ? NULL : "RocksDB's bits come from its own hash of each key: the keys are needed";
+    if (!fits) return "RocksDB's bits come from its own hash of each key: the keys are needed";
+    return holds(f) ? NULL : tamis__image_beyond;
 }
 
 static const char *rocksdb_note(const tamis_filter *f) {

@@ -141,11 +141,18 @@ static tamis_status spark2_make(const struct tamis__recipe *recipe, struct tamis
 static const char *const refusal =
     "Spark's bits come from its own hash of each key: the keys are needed";
 
+static const char *refuse_numbers(const tamis_filter *f, uint64_t seed_most) {
+    const uint64_t bits = f->shape.word[BITS];
+    const bool holds = bits != 0 && bits / 64 <= INT32_MAX && f->shape.word[HASHES] != 0;
+    return holds && f->hashing.seed <= seed_most ? NULL : tamis__image_beyond;
+}
 static const char *spark1_refuse(const tamis_filter *f) {
-    return tamis__image_fits(f, TAMIS__SCHEME_FOLD32, TAMIS__FOREIGN_SPARK1) ? NULL : refusal;
+    const bool fits = tamis__image_fits(f, TAMIS__SCHEME_FOLD32, TAMIS__FOREIGN_SPARK1);
+    return fits ? refuse_numbers(f, 0) : refusal;
 }
 static const char *spark2_refuse(const tamis_filter *f) {
-    return tamis__image_fits(f, TAMIS__SCHEME_FOLD64, TAMIS__FOREIGN_SPARK2) ? NULL : refusal;
+    const bool fits = tamis__image_fits(f, TAMIS__SCHEME_FOLD64, TAMIS__FOREIGN_SPARK2);
+    return fits ? refuse_numbers(f, UINT32_MAX) : refusal;
 }
 
 const struct tamis__codec tamis__spark1 = {

@@ -25,7 +25,7 @@
 #define FUSE_HEADER 28
 #define FUSE_PACKED 12
 #define XOR_HEADER 16
-#define TRAIL 4
+#define TRAIL TAMIS__FAST_TRAIL_LENGTH
 
 extern const struct tamis__codec tamis__xor8, tamis__xor16, tamis__fuse8, tamis__fuse16,
     tamis__xor8_pack, tamis__xor16_pack, tamis__fuse8_pack, tamis__fuse16_pack;
@@ -279,6 +279,10 @@ static const char *refuse(const struct variant *v, const tamis_filter *f) {
         return "its slots come from that library's own hash of each key: the keys are needed";
     }
     struct tamis__shape again = f->shape;
+    if (v->kind == TAMIS_FUSE && (f->shape.word[TAMIS__FAST_KEYS] > UINT32_MAX ||
+                                  tamis__fast_slots_of(v->kind, &f->shape) > UINT32_MAX)) {
+        return tamis__image_beyond;
+    }
     if (v->packed && v->kind == TAMIS_FUSE) {
         tamis__fast_geometry(TAMIS_FUSE, f->shape.word[TAMIS__FAST_KEYS], &again);
         if (again.word[TAMIS__FAST_LENGTH] != f->shape.word[TAMIS__FAST_LENGTH] ||

@@ -1,0 +1,194 @@
+/* kept.c - other systems' filters that are kept in .tamis files, by people who lie
+ *
+ * A .tamis file keeps what a foreign header says in the numbers of its own: how many bits and
+ * hashes, which bytes trail, whose hash it is.  Here these numbers are changed, one at a time and
+ * several at once, and the checksums repaired.  What the decoder then believes may be asked,
+ * copied and changed, and be given any format that takes it.  Whatever format that is:
+ *
+ *   - just as many bytes are written as were announced, all of them, and none beyond;
+ *   - what was written is read again, and answers as the filter did.
+ *
+ * Meant to be built with the sanitizers too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../support/hostile.h"
+
+#define KEYS 60
+#define PROBES 200
+#define GUARD 64
+#define SHAPE_WORDS 8
+
+enum { AT_FOREIGN_HASH = 19, AT_SEED = 48, AT_RATE = 72, AT_SCHEME = 164 };
+
+static uint64_t integers[PROBES]; /* the first KEYS are members */
+static const void *keys[PROBES];
+static size_t lengths[PROBES];
+
+/* Other systems' formats, and once more those that have several layouts; NULL at the end. */
+static const char *format_at(size_t index) {
+    static const char *const more[] = {"redisbloom:cuckoo", "redisbloom-dump:cuckoo",
+                                       "rocksdb:ribbon", "rocksdb:legacy"};
+    const size_t count = sizeof more / sizeof *more;
+    return index < count ? more[index] : tamis_format_at(index - count + 1); /* 0 is "tamis" */
+}
+
+/* A filter of so many keys as a .tamis file; no bytes if the format cannot be made. */
+static struct bytes keep(const char *format, size_t count) {
+    struct bytes none = {NULL, 0};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *f = NULL;
+    o.format = format;
+    if (tamis_build(&o, keys, lengths, count, &f) != TAMIS_OK) return none;
+    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "%s: kept in a .tamis file", format);
+    const struct bytes kept = bytes_of(f);
+    tamis_free(f);
+    return kept;
+}
+
+/* Are the bytes of `out` that were announced all written, and no others? */
+static bool encodes_exactly(const tamis_filter *f, struct bytes *out) {
+    bool exact = true;
+    for (unsigned fill = 0x5a; fill != 0; fill = fill == 0x5a ? 0xa5 : 0) {
+        struct bytes again = bytes_new(out->size + GUARD);
+        memset(again.data, (int)fill, again.size);
+        exact &= tamis_encode(f, again.data, out->size, NULL) == TAMIS_OK;
+        for (size_t i = out->size; i < again.size; i++) exact &= again.data[i] == fill;
+        if (fill == 0x5a) memcpy(out->data, again.data, out->size);
+        exact &= memcmp(out->data, again.data, out->size) == 0;
+        bytes_free(&again);
+    }
+    return exact;
+}
+
+/* The format by which bytes can be read again; one has no header, and its size must be told. */
+static bool is_bare(const char *format) { return strcmp(format, "libbloom1") == 0; }
+
+static void written_and_read(const tamis_filter *f, const char *kept, const char *format) {
+    const uint64_t size = tamis_encoded_size(f);
+    if (!CHECK(size <= (uint64_t)1 << 24, "%s as %s: announces %llu bytes", kept, format,
+               (unsigned long long)size)) {
+        return;
+    }
+    struct bytes out = bytes_new((size_t)size);
+    CHECK(encodes_exactly(f, &out), "%s as %s: other bytes than were announced", kept, format);
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *again = NULL;
+    bool before[PROBES], after[PROBES];
+    open.format = format;
+    if (!is_bare(format)) {
+        const tamis_status status = tamis_decode(out.data, out.size, &open, &again);
+        CHECK(status == TAMIS_OK, "%s as %s: what was written is %s", kept, format,
+              tamis_status_name(status));
+    }
+    if (again != NULL) {
+        tamis_contains_batch(f, keys, lengths, PROBES, before);
+        tamis_contains_batch(again, keys, lengths, PROBES, after);
+        CHECK(memcmp(before, after, sizeof before) == 0, "%s as %s: other answers", kept, format);
+        tally("read again", 1);
+    }
+    tamis_free(again);
+    bytes_free(&out);
+}
+
+static void every_format(const struct bytes *bad, const char *kept) {
+    tamis_filter *f = NULL;
+    for (size_t i = 0; tamis_format_at(i) != NULL; i++) {
+        const char *format = tamis_format_at(i);
+        if (tamis_decode(bad->data, bad->size, NULL, &f) != TAMIS_OK) break;
+        if (tamis_reformat(f, format) == TAMIS_OK) written_and_read(f, kept, format);
+        tamis_free(f);
+        f = NULL;
+    }
+    static struct meter meter;
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    meter_reset(&meter);
+    meter.limit = (uint64_t)16 << 20; /* a chain may say that its next link is a huge one */
+    open.allocator = meter_allocator(&meter);
+    if (tamis_decode(bad->data, bad->size, &open, &f) != TAMIS_OK) return;
+    tally("accepted", 1);
+    (void)exercise(f, bad->data, bad->size);
+    CHECK(atomic_load(&meter.live) == 0, "%s: %llu blocks leaked", kept,
+          (unsigned long long)atomic_load(&meter.live));
+}
+
+static void put(uint8_t *at, uint64_t value, unsigned bytes) {
+    for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void lie(const char *kept, const struct bytes *good, size_t at, uint64_t value,
+                unsigned bytes) {
+    struct bytes bad = bytes_copy(good->data, good->size);
+    put(bad.data + at, value, bytes);
+    repair_sums(bad.data, bad.size);
+    every_format(&bad, kept);
+    bytes_free(&bad);
+    tally("lies", 1);
+}
+
+/* Every number by itself. */
+static void single_lies(const char *kept, const struct bytes *good) {
+    static const uint64_t values[] = {
+        0,    1,    2,     3,     4,     5,     6,          7,
+        8,    16,   30,    31,    32,    63,    64,         127,
+        128,  255,  256,   257,   4095,  4096,  4097,       UINT32_MAX,
+        1023, 1024, 12345, 65535, 65536, 65537, UINT64_MAX, (uint64_t)1 << 32};
+    for (unsigned word = 0; word < SHAPE_WORDS; word++) {
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            lie(kept, good, AT_SHAPE + 8 * word, values[i], 8);
+        }
+    }
+    for (unsigned id = 0; id < 24; id++) lie(kept, good, AT_FOREIGN_HASH, id, 1);
+    for (unsigned scheme = 0; scheme < 48; scheme++) lie(kept, good, AT_SCHEME, scheme, 4);
+    lie(kept, good, AT_SEED, 1, 8);
+    lie(kept, good, AT_SEED, (uint64_t)1 << 32, 8);
+    lie(kept, good, AT_CAPACITY, UINT64_MAX, 8);
+    lie(kept, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
+    lie(kept, good, AT_RATE, 0, 8);
+}
+
+/* Several at once. */
+static void many_lies(const char *kept, const struct bytes *good, uint64_t rounds) {
+    struct rng r = {run_seed()};
+    struct bytes bad = bytes_new(good->size + 256);
+    for (uint64_t round = 0; round < rounds; round++) {
+        memcpy(bad.data, good->data, good->size);
+        struct bytes some = {bad.data, good->size};
+        for (uint64_t n = 1 + rng_below(&r, 4); n > 0; n--) {
+            some.size = mutate(some.data, some.size, bad.size, &r);
+        }
+        repair_sums(some.data, some.size);
+        every_format(&some, kept);
+        tally("lies", 1);
+    }
+    bytes_free(&bad);
+}
+
+int main(int argc, char **argv) {
+    static const size_t counts[] = {0, 1, KEYS};
+    size_t formats = 0;
+    run_start(argc, argv, "kept");
+    for (size_t i = 0; i < PROBES; i++) {
+        integers[i] = 1 + i * UINT64_C(0x9e3779b97f4a7c15);
+        keys[i] = &integers[i];
+        lengths[i] = sizeof integers[i];
+    }
+    for (size_t i = 0; format_at(i) != NULL; i++) {
+        bool made = false;
+        for (size_t c = run_effort() == EFFORT_QUICK; c < sizeof counts / sizeof *counts; c++) {
+            char kept[64];
+            struct bytes good = keep(format_at(i), counts[c]);
+            if (good.size == 0) continue;
+            made = true;
+            snprintf(kept, sizeof kept, "%s of %zu", format_at(i), counts[c]);
+            every_format(&good, kept);
+            single_lies(kept, &good);
+            many_lies(kept, &good, run_pick(100, 500, 20000));
+            bytes_free(&good);
+        }
+        formats += made;
+    }
+    CHECK(formats > 20, "only %zu formats can be made", formats);
+    return run_end();
+}
