@@ -597,9 +597,11 @@ static void judge_capacity(const tamis_filter *f, tamis_facts *facts) {
         facts->over_capacity &= room < -TAMIS__SIGMAS * facts->distinct_error ||
                                 facts->distinct > 2 * (double)facts->capacity + 8;
     }
-    facts->headroom = room < 1 || facts->over_capacity ? 0 : (uint64_t)room;
-    if ((f->family->caps & TAMIS_CAN_GROW) != 0) facts->headroom = UINT64_MAX;
-    if ((f->family->caps & TAMIS_IS_STATIC) != 0) facts->headroom = 0;
+    if ((f->family->caps & TAMIS_CAN_GROW) != 0) {
+        facts->headroom = UINT64_MAX;
+    } else if ((f->family->caps & TAMIS_IS_STATIC) == 0 && room >= 1 && !facts->over_capacity) {
+        facts->headroom = room < 0x1p64 ? (uint64_t)room : UINT64_MAX; /* a file may say so */
+    }
 }
 
 /* Copies the part of `from` that the caller's struct has. */

@@ -407,9 +407,10 @@ static void growing_state(const tamis_filter *f, struct tamis__state *state) {
         struct tamis__state s = {0};
         const double bytes = (double)g->stage[i]->shape.table_bytes;
         g->stage[i]->family->state(g->stage[i], &s);
-        /* A stage got only the keys that no older one seemed to hold. */
-        const double error = s.distinct_error / absent;
-        state->distinct += s.distinct / absent;
+        /* A stage got only the keys that no older one seemed to hold; behind one that seems to hold
+         * all (there are such bytes) it tells of no others than its own. */
+        const double share = absent > 0 ? absent : 1, error = s.distinct_error / share;
+        state->distinct += s.distinct / share;
         state->capacity += g->stage[i]->capacity;
         variance += error * error;
         places += bytes;

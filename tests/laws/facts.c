@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/filters.h"
+#include "../support/hostile.h"
 
 static void distinct_near(const struct variant *v, const char *when, const tamis_filter *f,
                           double truth) {
@@ -134,6 +134,23 @@ static void removed(const struct variant *v, size_t n) {
     free(hashes);
 }
 
+/* A file may say that it was made for more keys than a double can tell apart. */
+static void boundless(const struct variant *v) {
+    tamis_filter *f = variant_create(v, 100, 0.01);
+    if (f == NULL) return;
+    struct bytes bytes = bytes_of(f);
+    tamis_free(f);
+    f = NULL;
+    memset(bytes.data + AT_CAPACITY, 0xff, 8);
+    repair_sums(bytes.data, bytes.size);
+    CHECK(tamis_decode(bytes.data, bytes.size, NULL, &f) == TAMIS_OK, "%s: decode", v->name);
+    const uint64_t headroom = f == NULL ? 0 : facts_of(f).headroom;
+    CHECK(headroom == UINT64_MAX, "%s: made for 2^64 - 1 keys, headroom %llu", v->name,
+          (unsigned long long)headroom);
+    tamis_free(f);
+    bytes_free(&bytes);
+}
+
 /* counting to bloom: the same set with the same answers; nothing else converts. */
 static void converted(const struct variant *v) {
     uint64_t hashes[500];
@@ -181,6 +198,7 @@ int main(int argc, char **argv) {
             if ((v->caps & TAMIS_CAN_UNION) != 0) merged(v, sizes[s]);
             if ((v->caps & TAMIS_CAN_REMOVE) != 0) removed(v, sizes[s]);
         }
+        if ((v->caps & TAMIS_CAN_ADD) != 0) boundless(v);
         converted(v);
     }
     return run_end();
