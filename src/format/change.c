@@ -124,17 +124,23 @@ tamis_status tamis__change_read(const struct tamis__change *c, uint8_t **block,
 
 /* ---- what changes */
 
+/* Of a shared filter several threads mark at once.  Relaxed order is enough, as it is for the bits
+ * of the filter: who commits comes after all of them. */
+
 static bool is_marked(const struct tamis__change *c, uint64_t piece) {
-    return (c->marks[piece / 64] >> piece % 64 & 1) != 0;
+    return (__atomic_load_n(&c->marks[piece / 64], __ATOMIC_RELAXED) >> piece % 64 & 1) != 0;
 }
 
 static void mark_piece(struct tamis__change *c, uint64_t piece) {
+    const uint64_t bit = (uint64_t)1 << piece % 64;
     if (is_marked(c, piece)) return;
-    c->marks[piece / 64] |= (uint64_t)1 << piece % 64;
-    c->marked++;
+    if (__atomic_fetch_or(&c->marks[piece / 64], bit, __ATOMIC_RELAXED) & bit) return;
+    __atomic_fetch_add(&c->marked, 1, __ATOMIC_RELAXED);
 }
 
-static bool too_many(const struct tamis__change *c) { return c->marked > c->pieces / SHARE; }
+static bool too_many(const struct tamis__change *c) {
+    return __atomic_load_n(&c->marked, __ATOMIC_RELAXED) > c->pieces / SHARE;
+}
 
 static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
     struct tamis__change *c = f->change;
@@ -143,8 +149,9 @@ static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
         const size_t touched = f->family->touched(f, hashes[i], offsets);
         for (size_t j = 0; j < touched; j++) mark_piece(c, offsets[j] >> TAMIS__PIECE_LG);
     }
-    if (c->fetched || !too_many(c)) return;
-    c->fetched = true; /* rather one long read than many short ones */
+    if (__atomic_load_n(&c->fetched, __ATOMIC_RELAXED) || !too_many(c)) return;
+    if (__atomic_exchange_n(&c->fetched, true, __ATOMIC_RELAXED)) return;
+        /* Rather one long read than many short ones. */
 #if defined(MADV_WILLNEED)
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_NORMAL);
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_WILLNEED);

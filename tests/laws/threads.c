@@ -3,8 +3,10 @@
  * Four threads add their own keys, singly and in batches, and at once ask for what they have
  * added themselves (which they must see) while the others go on.  Afterwards every key of
  * every thread is there and the bytes are those of a filter filled by one thread.  So it is with a
- * builder, in memory and past its limit.  Meant to be built with ThreadSanitizer too. */
+ * large file that is opened to be changed, and with a builder, in memory and past its limit.  Meant
+ * to be built with ThreadSanitizer too. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +100,67 @@ static void share(const struct variant *v, size_t each, double rate, bool overla
     free(hashes);
 }
 
+/* ---- a large file */
+
+struct starter {
+    tamis_filter *filter;
+    const uint64_t *hashes;
+    size_t count;
+    atomic_bool *go; /* all at once: who comes later finds the pieces marked */
+};
+
+static void *start_and_add(void *argument) {
+    const struct starter *s = (const struct starter *)argument;
+    while (!atomic_load(s->go)) continue;
+    for (size_t i = 0; i < s->count; i++) (void)tamis_add_hash(s->filter, s->hashes[i], NULL);
+    return NULL;
+}
+
+static void add_in_threads(tamis_filter *f, const uint64_t *hashes, size_t each) {
+    pthread_t threads[THREADS];
+    struct starter starters[THREADS];
+    atomic_bool go = false;
+    for (size_t t = 0; t < THREADS; t++) {
+        starters[t] = (struct starter){f, hashes + t * each, each, &go};
+        CHECK(pthread_create(&threads[t], NULL, start_and_add, &starters[t]) == 0, "thread %zu", t);
+    }
+    atomic_store(&go, true);
+    for (size_t t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
+}
+
+/* Of a file that is changed in place only what the keys touched is written, so none of its pieces
+ * may be forgotten.  One that was would look damaged: it is not as its checksum says. */
+static void change_file(const struct variant *v) {
+    enum { EACH = 300, BITS_PER_KEY = 10 };
+    const uint64_t bytes = (uint64_t)48 << 20;
+    const size_t total = EACH * THREADS;
+    uint64_t *hashes = hashes_make(total, run_seed(), STREAM_MEMBERS);
+    char path[512];
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f = variant_create(v, bytes * 8 / BITS_PER_KEY, 0.01);
+    snprintf(path, sizeof path, "%s/shared.tamis", run_directory());
+    CHECK(f != NULL && tamis_save(f, path, true) == TAMIS_OK, "%s: save", v->name);
+    tamis_free(f);
+    open.change = open.shared = true;
+    for (size_t round = 0; round <= run_pick(10, 20, 200); round++) {
+        f = NULL;
+        CHECK(tamis_open(path, &open, &f) == TAMIS_OK, "%s: open", v->name);
+        if (f == NULL) break;
+        add_in_threads(f, hashes, EACH);
+        const tamis_status status = tamis_verify(f);
+        CHECK(status == TAMIS_OK, "%s: changed by threads: %s", v->name, tamis_status_name(status));
+        if (round == 0) CHECK(tamis_commit(f, NULL) == TAMIS_OK, "%s: commit", v->name);
+        tamis_free(f);
+    }
+    open = (tamis_open_options)TAMIS_OPEN_INIT;
+    f = NULL;
+    CHECK(tamis_open(path, &open, &f) == TAMIS_OK, "%s: open again", v->name);
+    const size_t found = f == NULL ? 0 : tamis_contains_hash_batch(f, hashes, total, NULL);
+    CHECK(found == total, "%s: %zu of %zu keys are in the file", v->name, found, total);
+    tamis_free(f);
+    free(hashes);
+}
+
 /* ---- a builder */
 
 struct adder {
@@ -180,6 +243,7 @@ int main(int argc, char **argv) {
         share(v, each, 0.01, false, false);
         share(v, each / 2, 1e-4, false, true);
         share(v, each / 2, 0.01, true, false);
+        change_file(v);
     }
     CHECK(sharing >= 2 || run_filtered(), "bloom and block can be shared; %zu kinds say so",
           sharing);
