@@ -55,6 +55,12 @@ static bool block_meets(uint64_t lines, const void *context) {
     return f.mean * exp(TAMIS__SIGMAS * sqrt(variance) - variance / 2) <= goal->rate;
 }
 
+/* The lines of so many keys at BLOCK_KEY_BITS_MAX bits each; their bits may be more than 2^64. */
+static uint64_t block_lines_most(uint64_t keys) {
+    return keys / BLOCK_LINE_BITS * BLOCK_KEY_BITS_MAX +
+           keys % BLOCK_LINE_BITS * BLOCK_KEY_BITS_MAX / BLOCK_LINE_BITS + 1;
+}
+
 /* The number of hashes that needs the fewest lines; but 8 or 16, which have no rest and so are
  * about a fifth faster in the cache, if they need at most 2 % more. */
 static tamis_status block_shape(const struct tamis__want *want, struct tamis__shape *shape) {
@@ -65,7 +71,7 @@ static tamis_status block_shape(const struct tamis__want *want, struct tamis__sh
         return TAMIS_E_TOO_BIG;
     }
     struct block_goal goal = {.keys = (double)want->capacity, .rate = want->rate};
-    uint64_t best = 0, most = want->capacity * BLOCK_KEY_BITS_MAX / BLOCK_LINE_BITS + 1;
+    uint64_t best = 0, most = block_lines_most(want->capacity);
     const uint64_t near = (uint64_t)(goal.keys * log2(1 / goal.rate) * 1.7 / BLOCK_LINE_BITS);
     unsigned hashes = 0;
     for (unsigned i = 0; i < BLOCK_HASHES_MAX && most > 0; i++) {
