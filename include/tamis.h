@@ -222,7 +222,8 @@ typedef struct tamis_options {
     uint64_t seed;         /* of the hash; any value */
     const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes: keyed mode.  Copied, never written */
     tamis_hasher hasher;   /* TAMIS_HASH_NONE to refuse byte keys; else by `secret` */
-    bool shared;           /* bloom, block: adds may come from many threads at once */
+    bool shared;           /* bloom, block: adds may come from many threads at once; other kinds:
+                              E_UNSUPPORTED */
     bool portable;         /* do not use the machine's special instructions */
     tamis_key_form form;
     tamis_allocator allocator;

@@ -46,6 +46,7 @@ tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_o
 static tamis_status decode_part(const uint8_t *bytes, uint64_t length, const tamis_open_options *o,
                                 tamis_filter **out) {
     tamis_container *container;
+    if (o->shared) return TAMIS_E_UNSUPPORTED; /* as any filter of another system */
     tamis_status status = tamis_container_view(bytes, length, o, &container);
     if (status != TAMIS_OK) return status;
     status = tamis__container_pick(container, o->part, out);

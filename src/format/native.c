@@ -297,6 +297,7 @@ static tamis_status native_decode(const uint8_t *bytes, uint64_t length, const t
     memcpy(&rate, &h.rate_bits, 8);
     const struct tamis__family *family = family_of(&h);
     if (family == NULL || !header_is_sane(&h, family, rate)) return TAMIS_E_CORRUPT;
+    if (like->shared && (family->caps & TAMIS_CAN_SHARE) == 0) return TAMIS_E_UNSUPPORTED;
     if (!options->unverified) status = tamis__native_verify(bytes, length);
     struct tamis__hashing hashing;
     if (status == TAMIS_OK) status = read_hashing(&h, options->secret, &hashing);

@@ -91,8 +91,13 @@ static bool too_much(tamis_status status) {
 }
 
 static void bad_sizes(const struct variant *v) {
-    const uint64_t capacities[] = {(uint64_t)1 << 60, (uint64_t)1 << 62, (uint64_t)1 << 63,
-                                   UINT64_MAX, UINT64_MAX - 1};
+    const uint64_t capacities[] = {UINT64_C(154000000000000000),
+                                   (uint64_t)1 << 58,
+                                   (uint64_t)1 << 60,
+                                   (uint64_t)1 << 62,
+                                   (uint64_t)1 << 63,
+                                   UINT64_MAX,
+                                   UINT64_MAX - 1};
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
         tamis_options o = variant_options(v, capacities[i], 0.01);
         tamis_filter *f = STALE;
@@ -236,6 +241,14 @@ static void cannot(const struct variant *v) {
               "%s: remove_hash_batch", v->name);
     }
     CHECK(encodes_to(f, &before), "%s: a refused operation changed the filter", v->name);
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *g = STALE;
+    open.shared = true;
+    const tamis_status status = tamis_decode(before.data, before.size, &open, &g);
+    const bool shares = (v->caps & TAMIS_CAN_SHARE) != 0;
+    CHECK(status == (shares ? TAMIS_OK : TAMIS_E_UNSUPPORTED) && (g != NULL) == shares,
+          "%s: opened as shared: %s", v->name, tamis_status_name(status));
+    tamis_free(g);
     bytes_free(&before);
     tamis_free(f);
 }

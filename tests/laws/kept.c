@@ -47,6 +47,17 @@ static struct bytes keep(const char *format, size_t count) {
     return kept;
 }
 
+/* No filter of another system takes adds from many threads, wherever it is kept. */
+static void not_shared(const char *kept, const struct bytes *good) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f = NULL;
+    open.shared = true;
+    const tamis_status status = tamis_decode(good->data, good->size, &open, &f);
+    CHECK(status == TAMIS_E_UNSUPPORTED && f == NULL, "%s: opened as shared: %s", kept,
+          tamis_status_name(status));
+    tamis_free(f);
+}
+
 /* Are the bytes of `out` that were announced all written, and no others? */
 static bool encodes_exactly(const tamis_filter *f, struct bytes *out) {
     bool exact = true;
@@ -183,6 +194,7 @@ int main(int argc, char **argv) {
             made = true;
             snprintf(kept, sizeof kept, "%s of %zu", format_at(i), counts[c]);
             every_format(&good, kept);
+            not_shared(kept, &good);
             single_lies(kept, &good);
             many_lies(kept, &good, run_pick(100, 500, 20000));
             bytes_free(&good);
