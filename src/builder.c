@@ -136,10 +136,12 @@ uint64_t tamis_builder_count(const tamis_builder *b) {
 /* Hashes that are not collected. */
 static tamis_status add_in_turn(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
                                 size_t count) {
+    size_t done;
     tamis__mutex_lock(&b->mutex);
-    const tamis_status status = b->foreign ? tamis__order_add(&b->order, lo, hi, count)
-                                           : tamis_add_hash_batch(b->direct, lo, count, NULL, NULL);
-    if (status == TAMIS_OK) b->count += count;
+    const tamis_status status = b->foreign
+                                    ? tamis__order_add(&b->order, lo, hi, count, &done)
+                                    : tamis_add_hash_batch(b->direct, lo, count, NULL, &done);
+    b->count += done;
     tamis__mutex_unlock(&b->mutex);
     return status;
 }

@@ -15,9 +15,9 @@ tamis_status tamis__filter_create(const struct tamis__family *family,
                                   const struct tamis__want *want, const tamis_filter *like,
                                   tamis_filter **out);
 
-/* Adds hashes and counts them; `hi` may be NULL where the hash is narrow. */
+/* Adds hashes and counts them, `*done` of them; `hi` may be NULL where the hash is narrow. */
 tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
-                               size_t count);
+                               size_t count, size_t *done);
 
 /* files.c: E_CHECKSUM if the table was not compared with its checksums yet and differs from them.
  * To be asked before it gets new checksums, or into another filter: damage must stay to be seen. */
@@ -41,8 +41,9 @@ struct tamis__order {
     tamis_filter *direct; /* or this one, where the capacity is known: filled straight away */
 };
 tamis_status tamis__order_open(const tamis_options *options, struct tamis__order *order);
+/* Takes `*done` of them, all unless it fails. */
 tamis_status tamis__order_add(struct tamis__order *order, const uint64_t *lo, const uint64_t *hi,
-                              size_t count);
+                              size_t count, size_t *done);
 tamis_status tamis__order_finish(struct tamis__order *order, tamis_filter **out);
 void tamis__order_close(struct tamis__order *order);
 

@@ -189,14 +189,16 @@ static tamis_status reserve(struct tamis__order *order, size_t count) {
 }
 
 tamis_status tamis__order_add(struct tamis__order *order, const uint64_t *lo, const uint64_t *hi,
-                              size_t count) {
+                              size_t count, size_t *done) {
+    *done = 0;
     if (order->codec == NULL) return TAMIS_E_ARGUMENT; /* finished */
-    if (order->direct != NULL) return tamis__filter_add(order->direct, lo, hi, count);
+    if (order->direct != NULL) return tamis__filter_add(order->direct, lo, hi, count, done);
     const tamis_status status = reserve(order, count);
     if (status != TAMIS_OK) return status;
     if (count != 0) memcpy(order->lo + order->count, lo, count * sizeof *lo);
     if (count != 0 && order->hi != NULL) memcpy(order->hi + order->count, hi, count * sizeof *hi);
     order->count += count;
+    *done = count;
     return TAMIS_OK;
 }
 
@@ -222,10 +224,11 @@ static tamis_status count_keys(const struct tamis__order *order, uint64_t *keys)
 }
 
 static tamis_status fill(struct tamis__order *order, tamis_filter **out) {
+    size_t done;
     tamis_status status = make_empty(order->codec, &order->recipe, &order->like, out);
     if (status != TAMIS_OK) return status;
     if ((*out)->ops->add == NULL) return TAMIS_OK; /* without bits: everything matches */
-    status = tamis__filter_add(*out, order->lo, order->hi, order->count);
+    status = tamis__filter_add(*out, order->lo, order->hi, order->count, &done);
     if (status != TAMIS_OK) {
         tamis_free(*out);
         *out = NULL;

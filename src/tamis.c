@@ -285,9 +285,8 @@ static tamis_status add_group(tamis_filter *f, const uint64_t *lo, const uint64_
 }
 
 tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
-                               size_t count) {
-    size_t done;
-    return add_group(f, lo, hi, count, NULL, &done);
+                               size_t count, size_t *done) {
+    return add_group(f, lo, hi, count, NULL, done);
 }
 
 tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, bool *fresh) {

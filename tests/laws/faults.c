@@ -89,6 +89,32 @@ static tamis_status builder_scenario(struct stage *s, uint64_t memory) {
 static tamis_status do_builder(struct stage *s) { return builder_scenario(s, 0); }
 static tamis_status do_builder_spill(struct stage *s) { return builder_scenario(s, 4096); }
 
+/* A builder that adds as keys come: what it counts is what its filter has, also of the batch in
+ * which memory ran out. */
+static tamis_status do_builder_direct(struct stage *s) {
+    const tamis_options o = metered(s, 1);
+    tamis_builder *b = NULL;
+    tamis_status status = tamis_builder_create(&o, &b);
+    if (status != TAMIS_OK) return status;
+    for (size_t i = 0; status == TAMIS_OK && i < N; i += 500) {
+        status = tamis_builder_add_hash_batch(b, hashes + i, 500);
+    }
+    const uint64_t count = tamis_builder_count(b);
+    CHECK(tamis_builder_finish(b, &s->made) == TAMIS_OK, "%s: finish", s->v->name);
+    if (s->made != NULL) {
+        CHECK(facts_of(s->made).adds == count, "%s: %llu keys added, %llu counted", s->v->name,
+              (unsigned long long)facts_of(s->made).adds, (unsigned long long)count);
+        CHECK(tamis_contains_hash_batch(s->made, hashes, (size_t)count, NULL) == count,
+              "%s: keys that were counted are missing", s->v->name);
+    }
+    if (status != TAMIS_OK) {
+        tamis_free(s->made);
+        s->made = NULL;
+    }
+    tamis_builder_free(b);
+    return status;
+}
+
 static tamis_status do_decode(struct stage *s) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.allocator = meter_allocator(&s->meter);
@@ -176,6 +202,7 @@ static const struct scenario scenarios[] = {
     {"build from bytes", do_build_bytes, 0, TAMIS_AUTO, 0, false},
     {"builder", do_builder, 0, TAMIS_AUTO, 0, false},
     {"builder that spills", do_builder_spill, 0, TAMIS_AUTO, 0, false},
+    {"builder that fills and grows", do_builder_direct, TAMIS_CAN_GROW, TAMIS_AUTO, 0, false},
     {"decode", do_decode, 0, TAMIS_AUTO, 0, false},
     {"view", do_view, 0, TAMIS_AUTO, 0, false},
     {"clone", do_clone, 0, TAMIS_AUTO, 0, false},
