@@ -635,6 +635,11 @@ static double rate_with(const struct tamis__family *family, const struct tamis__
     return rate > 1 ? 1 : rate;
 }
 
+/* UINT64_MAX if it is more than that. */
+static uint64_t build_bytes(uint64_t table_bytes, double scratch) {
+    return (double)table_bytes + scratch < 0x1p64 ? table_bytes + (uint64_t)scratch : UINT64_MAX;
+}
+
 tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing) {
     tamis_options o;
     const struct tamis__family *family;
@@ -660,7 +665,7 @@ tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing) {
                         .rate_at_double = rate_with(family, &shape, keys * 2),
                         .cache_lines = traits.cache_lines};
     if (o.capacity != 0) all.bits_per_key = (double)all.bytes * 8 / keys;
-    all.build_bytes = shape.table_bytes + (uint64_t)(keys * traits.build_bytes_per_key);
+    all.build_bytes = build_bytes(shape.table_bytes, keys * traits.build_bytes_per_key);
     return give(sizing, sizing->struct_size, offsetof(tamis_sizing, build_bytes), &all, sizeof all);
 }
 

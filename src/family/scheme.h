@@ -35,6 +35,9 @@ enum tamis__scheme {
     TAMIS__SCHEME_FASTFILTER = 40, /* xor_singleheader */
 };
 
+/* bloom: k is a loop count out of untrusted bytes; 1024 do for p = 1e-308. */
+#define TAMIS__FOREIGN_HASHES_MOST 4096
+
 /* dialects.c: the family of a foreign layout; NULL if there is none. */
 const struct tamis__family *tamis__dialect_of(tamis_kind kind, uint32_t scheme);
 

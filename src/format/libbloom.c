@@ -117,6 +117,7 @@ static tamis_status libbloom_size(uint64_t entries, double error, uint32_t schem
     const long double bits = (long double)entries * (long double)per_entry;
     const double hashes = ceil(LN2 * per_entry);
     if (hashes > UINT8_MAX) return TAMIS_E_TOO_FINE;
+    if (bits < 1) return TAMIS_E_ARGUMENT; /* the library would divide by them */
     *image = (struct tamis__image){
         .kind = TAMIS_BLOOM,
         .shape = {.word = {(uint64_t)bits, (uint64_t)hashes, tamis__double_bits(error),

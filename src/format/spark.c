@@ -124,7 +124,7 @@ static tamis_status make_version(const struct tamis__recipe *recipe, uint64_t he
         return TAMIS_E_ARGUMENT; /* version 1 has no seed */
     }
     const uint64_t hashes = tamis__java_hashes(bits, keys);
-    if (hashes > INT32_MAX) return TAMIS_E_TOO_FINE;
+    if (hashes > TAMIS__FOREIGN_HASHES_MOST) return TAMIS_E_TOO_FINE;
     const struct header h = {(uint32_t)hashes, (uint32_t)recipe->seed, (uint32_t)words, header};
     spark_image(&h, image);
     image->capacity = recipe->keys;

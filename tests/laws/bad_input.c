@@ -113,6 +113,11 @@ static void bad_sizes(const struct variant *v) {
         CHECK(status != TAMIS_OK || sizing.bytes >= capacities[i] / 8,
               "%s: size for %llu keys overflowed to %llu bytes", v->name,
               (unsigned long long)capacities[i], (unsigned long long)sizing.bytes);
+        o.rate = 0.5;
+        status = tamis_size(&o, &sizing);
+        CHECK(!fixed || status != TAMIS_OK || sizing.build_bytes >= capacities[i],
+              "%s: building from %llu hashes takes %llu bytes", v->name,
+              (unsigned long long)capacities[i], (unsigned long long)sizing.build_bytes);
         tally("refusals", 1);
     }
     if (v->kind == TAMIS_BLOOM || v->kind == TAMIS_COUNTING) {
@@ -208,6 +213,31 @@ static void hashes_only(const struct variant *v) {
     status = tamis_build(&o, (const void *const *)keys_ok, lengths_ok, 2, &f);
     CHECK(status != TAMIS_OK && f == NULL, "%s: byte keys without a hasher: %s", v->name,
           tamis_status_name(status));
+}
+
+/* What cannot be made of another system's filters is the caller's fault, not that of an input. */
+static void bad_recipes(const char *format) {
+    static const uint64_t capacities[] = {0, 1, 1000, (uint64_t)1 << 40, UINT64_MAX};
+    static const double rates[] = {0, 1 - 1e-16, 0.9999, 1e-9, 1e-300, 4.9e-324};
+    static const uint64_t bits[] = {0, 1, 100000, UINT64_MAX};
+    for (size_t i = 0; i < 5 * 6 * 4; i++) {
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_filter *f = STALE;
+        struct meter meter;
+        meter_reset(&meter);
+        meter.limit = (uint64_t)1 << 24;
+        o.allocator = meter_allocator(&meter);
+        o.format = format;
+        o.capacity = capacities[i % 5];
+        o.rate = rates[i / 5 % 6];
+        o.bits = bits[i / 30];
+        const tamis_status status = tamis_create(&o, &f);
+        CHECK(status < TAMIS_E_FORMAT && (status == TAMIS_OK) == (f != NULL),
+              "%s for %llu keys at %g in %llu bits: %s", format, (unsigned long long)o.capacity,
+              o.rate, (unsigned long long)o.bits, tamis_status_name(status));
+        tamis_free(f);
+        tally("recipes", 1);
+    }
 }
 
 /* Operations that the kind does not have. */
@@ -382,6 +412,7 @@ int main(int argc, char **argv) {
     no_filter_in_file(1);
     no_filter_in_file(100);
     no_filter_in_file(1000);
+    for (size_t i = 1; tamis_format_at(i) != NULL; i++) bad_recipes(tamis_format_at(i));
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         bad_rates(v);
