@@ -518,14 +518,22 @@ unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash) {
 
 /* -------------------------------------------------------------------- merging */
 
+/* Another system's table that was kept in a .tamis file is padded to whole words; one that was not
+ * may end with any byte. */
+static bool same_shape(const tamis_filter *a, const tamis_filter *b) {
+    struct tamis__shape x = a->shape, y = b->shape;
+    x.table_bytes = tamis__div_up(x.table_bytes, 8);
+    y.table_bytes = tamis__div_up(y.table_bytes, 8);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
 tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode) {
     if (into == NULL || from == NULL) return TAMIS_E_ARGUMENT;
     if (mode != TAMIS_UNION && mode != TAMIS_INTERSECTION) return TAMIS_E_ARGUMENT;
     const uint32_t needed = mode == TAMIS_UNION ? TAMIS_CAN_UNION : TAMIS_CAN_INTERSECT;
     if ((into->family->caps & needed) == 0) return TAMIS_E_NO_MERGE;
     if (is_readonly(into)) return TAMIS_E_READONLY;
-    if (into->family != from->family || into->codec != from->codec ||
-        memcmp(&into->shape, &from->shape, sizeof into->shape) != 0 ||
+    if (into->family != from->family || into->codec != from->codec || !same_shape(into, from) ||
         !tamis__hashing_equal(&into->hashing, &from->hashing)) {
         return TAMIS_E_UNLIKE;
     }

@@ -257,7 +257,9 @@ static void line_state(const tamis_filter *f, struct tamis__state *state) {
 
 static tamis_status line_merge(tamis_filter *into, const tamis_filter *from,
                                tamis_merge_mode mode) {
-    for (uint64_t i = 0; i < into->shape.table_bytes; i++) {
+    const uint64_t a_bytes = into->shape.table_bytes, b_bytes = from->shape.table_bytes;
+    if (into->shape.word[HASHES] == 0) return TAMIS_OK; /* all keys match: these are no bits */
+    for (uint64_t i = 0; i < a_bytes && i < b_bytes; i++) {
         const uint8_t a = into->table[i], b = from->table[i];
         into->table[i] = mode == TAMIS_UNION ? a | b : a & b;
     }

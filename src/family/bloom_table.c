@@ -25,7 +25,8 @@ static uint8_t merged(uint8_t a, uint8_t b, tamis_merge_mode mode) {
 
 tamis_status tamis__bloom_merge(tamis_filter *into, const tamis_filter *from,
                                 tamis_merge_mode mode) {
-    const uint64_t bytes = into->shape.table_bytes, words = bytes / 8 * 8;
+    const uint64_t a_bytes = into->shape.table_bytes, b_bytes = from->shape.table_bytes;
+    const uint64_t bytes = a_bytes < b_bytes ? a_bytes : b_bytes, words = bytes / 8 * 8;
     for (uint64_t i = 0; i < words; i += 8) {
         uint64_t a, b; /* byte order does not matter here */
         memcpy(&a, into->table + i, 8);

@@ -188,7 +188,7 @@ struct tamis__family {
     void (*state)(const tamis_filter *f, struct tamis__state *state);
     /* Copies of a key, if there can be more than one. */
     unsigned (*count)(const tamis_filter *f, struct tamis__hash h);
-    /* Both have equal shapes. */
+    /* Both have equal shapes; but of foreign ones the table of one may be padded to whole words. */
     tamis_status (*merge)(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode);
     /* static: makes the filter's table from all hashes.  On OK the shape, the table (through
      * tamis__filter_own) and f->capacity (distinct keys) are set; attach has not been called. */

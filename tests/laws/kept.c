@@ -47,6 +47,27 @@ static struct bytes keep(const char *format, size_t count) {
     return kept;
 }
 
+/* Whether a filter was kept makes no difference to those that it is merged with. */
+static void merged(const char *format, const struct bytes *good) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *kept = NULL, *fresh = NULL;
+    o.format = format;
+    CHECK(tamis_decode(good->data, good->size, NULL, &kept) == TAMIS_OK, "%s: decode", format);
+    if (tamis_build(&o, keys, lengths, KEYS, &fresh) == TAMIS_OK && kept != NULL &&
+        (facts_of(kept).caps & TAMIS_CAN_UNION) != 0) {
+        CHECK(tamis_reformat(fresh, "tamis") == TAMIS_OK, "%s: reformat", format);
+        const tamis_status status = tamis_merge(fresh, kept, TAMIS_UNION);
+        CHECK(status == TAMIS_OK, "%s: merged with one that was kept: %s", format,
+              tamis_status_name(status));
+        CHECK(tamis_contains_batch(fresh, keys, lengths, KEYS, NULL) == KEYS, "%s: keys", format);
+        CHECK(tamis_merge(kept, fresh, TAMIS_INTERSECTION) == TAMIS_OK, "%s: and back", format);
+        CHECK(tamis_contains_batch(kept, keys, lengths, KEYS, NULL) == KEYS, "%s: keys", format);
+        tally("merges", 1);
+    }
+    tamis_free(kept);
+    tamis_free(fresh);
+}
+
 /* No filter of another system takes adds from many threads, wherever it is kept. */
 static void not_shared(const char *kept, const struct bytes *good) {
     tamis_open_options open = TAMIS_OPEN_INIT;
@@ -195,6 +216,7 @@ int main(int argc, char **argv) {
             snprintf(kept, sizeof kept, "%s of %zu", format_at(i), counts[c]);
             every_format(&good, kept);
             not_shared(kept, &good);
+            if (counts[c] == KEYS) merged(format_at(i), &good);
             single_lies(kept, &good);
             many_lies(kept, &good, run_pick(100, 500, 20000));
             bytes_free(&good);
