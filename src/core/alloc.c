@@ -50,7 +50,9 @@ static void *map_aligned(size_t size) {
 #endif
     return raw + before;
 }
-static size_t mapped_size(uint64_t size) { return (size_t)((size + 4095) & ~(uint64_t)4095); }
+/* Whole pages, also where these are of 64 KiB (some ARM and POWER): there what lies behind could
+ * not be given back from the middle of one. */
+static size_t mapped_size(uint64_t size) { return (size_t)((size + 65535) & ~(uint64_t)65535); }
 static bool is_mapped(const tamis_allocator *a, uint64_t size) {
     return is_default(a) && size >= MAPPED_FROM;
 }

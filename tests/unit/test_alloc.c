@@ -1,10 +1,16 @@
 /* test_alloc.c - blocks and tables, by malloc, by mapping and by an allocator of the caller */
+#define _DEFAULT_SOURCE 1 /* syscall */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <cmocka.h>
 
@@ -57,6 +63,29 @@ static void test_tables(void **state) {
     assert_int_equal(atomic_load(&meter.live), 0);
     assert_int_equal(atomic_load(&meter.wrong_size), 0);
 }
+
+#if defined(__linux__) && defined(SYS_munmap)
+/* In the place of the system's: where the last stretch began that was given back. */
+static uintptr_t given_back;
+int munmap(void *at, size_t length) {
+    given_back = (uintptr_t)at;
+    return (int)syscall(SYS_munmap, at, length);
+}
+
+/* What is mapped behind a table for alignment alone begins with a page, where these are of 64 KiB,
+ * too: the system would not take it back otherwise. */
+static void test_large_pages(void **state) {
+    const uint64_t four = UINT64_C(4) << 20;
+    const uint64_t sizes[] = {four, four + 1, four + 4096, four + 65536, four + 100000};
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const uintptr_t table = (uintptr_t)tamis__table_alloc(&standard, sizes[s]);
+        assert_true(table != 0 && given_back >= table + sizes[s]);
+        assert_int_equal((given_back - table) % 65536, 0);
+        tamis__table_free(&standard, (void *)table, sizes[s]);
+    }
+}
+#endif
 
 static void *count_zeroed(void *context, size_t size) {
     ++*(size_t *)context;
@@ -117,9 +146,14 @@ static void test_array_size(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_zeroed),     cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_zeroed),
+        cmocka_unit_test(test_too_much),
         cmocka_unit_test(test_array_size),
+#if defined(__linux__) && defined(SYS_munmap)
+        cmocka_unit_test(test_large_pages),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
