@@ -53,6 +53,7 @@ struct tamis__change {
 /* ---- opening */
 
 static tamis_status open_alone(struct tamis__change *c) {
+    if (tamis__is_stream(c->path)) return TAMIS_E_UNSUPPORTED;
     for (;;) {
         struct stat st;
         c->descriptor = tamis__open(c->path, O_RDWR, 0);

@@ -69,6 +69,11 @@ bool tamis__same_file(const char *path, int descriptor) {
            mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
 
+bool tamis__is_stream(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* ---- paths */
 
 char *tamis__path_with(const char *path, const char *suffix, size_t *size) {
@@ -328,6 +333,7 @@ static tamis_status map_descriptor(const char *path, struct tamis__mapping *m) {
 
 tamis_status tamis__file_map(const char *path, struct tamis__mapping *m) {
     struct stat st;
+    if (tamis__is_stream(path)) return TAMIS_E_UNSUPPORTED;
     *m = (struct tamis__mapping){.descriptor = open_file(path, &st)};
     if (m->descriptor < 0) return TAMIS_E_IO;
     m->length = (uint64_t)st.st_size;

@@ -25,6 +25,10 @@ void tamis__unlock(int descriptor, enum tamis__lock which);
 /* Does the path still name the file that the descriptor is of? */
 bool tamis__same_file(const char *path, int descriptor);
 
+/* Is it a pipe, a device or the like?  What cannot be mapped or changed is not even opened: who
+ * waits to write to a pipe would find a reader, and lose it again. */
+bool tamis__is_stream(const char *path);
+
 /* path with a suffix, in memory of the default allocator, `*size` of it; NULL if there is none. */
 char *tamis__path_with(const char *path, const char *suffix, size_t *size);
 void tamis__path_free(char *path, size_t size);

@@ -1,8 +1,11 @@
 /* bad_input.c - what makes no sense is refused with the right status, and nothing changes */
+#define _DEFAULT_SOURCE 1 /* mkfifo */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "../support/filters.h"
 
@@ -404,8 +407,28 @@ static void no_filter_in_file(size_t size) {
     remove(path);
 }
 
+/* A pipe cannot be mapped or changed, and is not waited for. */
+static void no_file(void) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/pipe", run_directory());
+    if (!CHECK(mkfifo(path, 0600) == 0, "%s", path)) return;
+    alarm(20); /* it would be for ever */
+    tamis_open_options how = TAMIS_OPEN_INIT;
+    tamis_filter *f = STALE;
+    how.map = true;
+    CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, mapped");
+    how.map = false;
+    how.change = true;
+    CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, to be changed");
+    tamis_container *c = (tamis_container *)&stale;
+    CHECK(tamis_container_open(path, NULL, &c) == TAMIS_E_UNSUPPORTED && c == NULL, "a pipe");
+    alarm(0);
+    remove(path);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "bad_input");
+    no_file();
     bad_kinds();
     no_filter();
     no_filter_in_file(0);
