@@ -236,9 +236,11 @@ tamis_status tamis_container_replace(const tamis_container *c, size_t index,
     if (filter->codec != c->holder->codec || tamis_encoded_size(filter) != part->bytes) {
         return TAMIS_E_UNLIKE;
     }
+    tamis_status status = tamis__filter_trust(filter);
+    if (status != TAMIS_OK) return status;
     uint8_t *bytes = tamis__table_alloc(&c->allocator, part->bytes);
     if (bytes == NULL) return TAMIS_E_NOMEM;
-    tamis_status status = filter->codec->encode(filter, bytes);
+    status = filter->codec->encode(filter, bytes);
     const uint64_t after = part->offset + part->bytes;
     const struct tamis__span spans[3] = {
         {c->bytes, part->offset}, {bytes, part->bytes}, {c->bytes + after, c->length - after}};

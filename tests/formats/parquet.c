@@ -161,6 +161,31 @@ static void check_replace(void) {
     vector_bytes_free(&file);
 }
 
+/* A filter that was kept in a .tamis file and damaged there is not put into another file. */
+static void check_damaged(void) {
+    struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
+    tamis_container *c = container_open("parquet", &file, "multi");
+    tamis_filter *f = NULL, *kept = NULL;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/damaged.parquet", run_directory());
+    if (c == NULL) return;
+    CHECK(tamis_container_filter(c, 1, &f) == TAMIS_OK, "filter");
+    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "kept in a .tamis file");
+    struct bytes bytes = bytes_of(f);
+    tamis_open_options o = TAMIS_OPEN_INIT;
+    o.unverified = true;
+    bytes.data[bytes.size / 2] ^= 1;
+    CHECK(tamis_view(bytes.data, bytes.size, &o, &kept) == TAMIS_OK, "view");
+    CHECK(tamis_reformat(kept, "parquet") == TAMIS_OK, "and back");
+    CHECK(tamis_container_replace(c, 1, kept, path, false) == TAMIS_E_CHECKSUM, "damaged");
+    CHECK(directory_entries(run_directory()) == 0, "damaged, and written");
+    tamis_free(kept);
+    tamis_free(f);
+    bytes_free(&bytes);
+    tamis_container_free(c);
+    vector_bytes_free(&file);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "parquet");
     struct vector_table t = vector_table("parquet/manifest.tsv");
@@ -179,6 +204,7 @@ int main(int argc, char **argv) {
     }
     vector_table_free(&t);
     check_multi();
+    check_damaged();
     check_replace();
     return run_end();
 }
