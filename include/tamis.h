@@ -152,7 +152,9 @@ TAMIS_API uint32_t tamis_kind_caps(tamis_kind kind);
  * what `alloc` returned, with the size that was asked for.  With both NULL the
  * library uses malloc, and maps large tables with huge pages.  `zeroed`, which may
  * be NULL, is an `alloc` of zeros: tables come from it, so that those who have
- * memory that is known to be zero (calloc) need not have it cleared again. */
+ * memory that is known to be zero (calloc) need not have it cleared again.  They
+ * are called by whatever thread calls the library, and with `threads` by several
+ * at once. */
 typedef struct tamis_allocator {
     void *(*alloc)(void *context, size_t size);
     void (*free)(void *context, void *block, size_t size);
@@ -229,7 +231,8 @@ typedef struct tamis_options {
     tamis_allocator allocator;
     const char *format; /* another system's filter, sized as that system does: "guava", or with
                            parameters "leveldb:bits=10" (doc/formats); `kind` is then left
-                           TAMIS_AUTO.  NULL or "tamis": ours */
+                           TAMIS_AUTO; `bytes`, `secret` and `shared` are E_UNSUPPORTED, and so is
+                           `memory` where keys have to wait for the last.  NULL or "tamis": ours */
 } tamis_options;
 
 #ifdef __cplusplus
@@ -731,6 +734,12 @@ typedef struct tamis_part {
     uint64_t offset, bytes;     /* in the file; no bytes: there is no filter here */
     uint64_t row_group;         /* Parquet */
 } tamis_part;
+#ifdef __cplusplus
+#define TAMIS_PART_INIT tamis_part_default()
+#else
+#define TAMIS_PART_INIT \
+    { .struct_size = sizeof(tamis_part) }
+#endif
 
 /* What is known of a part.  E_ARGUMENT if there is no such index.  Time: constant. */
 TAMIS_API tamis_status tamis_container_part(const tamis_container *container, size_t index,
@@ -773,6 +782,11 @@ static inline tamis_sizing tamis_sizing_default() {
 }
 static inline tamis_advice tamis_advice_default() {
     tamis_advice o = tamis_advice();
+    o.struct_size = sizeof o;
+    return o;
+}
+static inline tamis_part tamis_part_default() {
+    tamis_part o = tamis_part();
     o.struct_size = sizeof o;
     return o;
 }

@@ -65,7 +65,7 @@ static void check_file(const struct vector_table *t, size_t row) {
     if (c != NULL) {
         container_answers(c, vector_cell(t, row, "column"), &keys, &probes,
                           filtered ? vector_cell(t, row, "answers") : "-", id);
-        tamis_part part = {.struct_size = sizeof part};
+        tamis_part part = TAMIS_PART_INIT;
         if (filtered && CHECK(tamis_container_part(c, 0, &part) == TAMIS_OK, "%s: part", id)) {
             CHECK(part.offset == vector_number(t, row, "bloom_offset") &&
                       part.bytes == vector_number(t, row, "bloom_length"),
