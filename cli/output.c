@@ -7,6 +7,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,15 @@
 #include "progress.h"
 
 #define OUTPUT_BYTES ((size_t)128 << 10)
+
+int descriptor_apart(int descriptor) {
+    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
+    const int apart = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int why = errno;
+    close(descriptor);
+    errno = why;
+    return apart;
+}
 
 void output_open(struct output *output, int descriptor) {
     memset(output, 0, sizeof *output);

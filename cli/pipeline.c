@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "progress.h"
 
@@ -66,6 +67,7 @@ struct pipeline {
     uint64_t next;          /* sequence of the block whose turn it is */
     bool emitting;          /* somebody is at it, and will see what waits */
     bool stopped;
+    int stop[2]; /* a pipe, closed to end a read that waits for more; -1: none */
 
     /* Only touched by the one who is emitting. */
     struct totals totals;
@@ -154,6 +156,12 @@ static bool emit_block(struct pipeline *p, struct block *block) {
     return more;
 }
 
+/* There is no need for more: a thread that waits for it would keep the others from ending. */
+static void stop_reading(struct pipeline *p) {
+    if (p->stop[1] >= 0) close(p->stop[1]);
+    p->stop[1] = -1;
+}
+
 /* Emits whatever has its turn; with `blocks` locked, which it is not meanwhile. */
 static void emit_waiting(struct pipeline *p) {
     p->emitting = true;
@@ -166,6 +174,7 @@ static void emit_waiting(struct pipeline *p) {
         if (!stopped) stopped = !emit_block(p, block);
         gate_lock(&p->blocks);
         p->stopped = stopped;
+        if (stopped) stop_reading(p);
         p->next++;
         give_back(p, block);
     }
@@ -209,15 +218,30 @@ static void *lane(void *pipeline) {
     return NULL;
 }
 
+/* Without it reads are waited for. */
+static void open_stop(struct pipeline *p) {
+    if (pipe(p->stop) != 0) return;
+    for (size_t i = 0; i < 2; i++) p->stop[i] = descriptor_apart(p->stop[i]);
+    if (p->stop[0] >= 0 && p->stop[1] >= 0) return;
+    for (size_t i = 0; i < 2; i++) {
+        if (p->stop[i] >= 0) close(p->stop[i]);
+        p->stop[i] = -1;
+    }
+}
+
 /* The other threads, and this one; a thread that cannot be had is done without. */
 static void run_lanes(struct pipeline *p) {
     const unsigned others = p->threads - 1;
+    open_stop(p);
+    reader_stop_at(p->reader, p->stop[0]);
     pthread_t *threads = (pthread_t *)need(others * sizeof *threads);
     unsigned started = 0;
     while (started < others && pthread_create(&threads[started], NULL, lane, p) == 0) started++;
     run_lane(p, UINT64_MAX);
     for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
     free(threads);
+    stop_reading(p);
+    if (p->stop[0] >= 0) close(p->stop[0]);
 }
 
 static void open_blocks(struct pipeline *p) {
@@ -245,6 +269,7 @@ struct totals pipeline_run(struct reader *reader, const struct job *job, unsigne
     p.reader = reader;
     p.job = job;
     p.threads = threads;
+    p.stop[0] = p.stop[1] = -1;
     gate_open(&p.reading);
     gate_open(&p.blocks);
     pthread_cond_init(&p.given_back, NULL);

@@ -10,7 +10,8 @@
  * So a block stays in the cache of one core from the read to the end.  A thread whose block is not
  * the next one leaves it to whoever emits that, and goes on reading: to sleep and be woken takes
  * as long as the work on a block.  Memory is a few blocks per thread.  Further threads start
- * only when the input has proved long. */
+ * only when the input has proved long; when no more is wanted, one that waits for a pipe is told.
+ */
 #ifndef TAMIS_CLI_PIPELINE_H
 #define TAMIS_CLI_PIPELINE_H
 

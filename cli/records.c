@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -116,7 +117,7 @@ void reader_open(struct reader *reader, const struct words *inputs, uint8_t deli
     reader->names = inputs->count != 0 ? inputs->at : standard;
     reader->count = inputs->count != 0 ? inputs->count : 1;
     reader->delimiter = delimiter;
-    reader->descriptor = -1;
+    reader->descriptor = reader->stop = -1;
     bool known = true;
     for (size_t i = 0; i < reader->count; i++) {
         look_at(reader->names[i], &reader->total_bytes, &known);
@@ -141,13 +142,15 @@ static bool reader_fail(struct reader *reader, const char *what) {
 
 static bool open_current(struct reader *reader) {
     const char *name = reader->names[reader->current];
+    struct stat status;
     if (is_stdin(name)) {
         reader->descriptor = STDIN_FILENO;
-        return true;
+    } else {
+        reader->descriptor = open(name, O_RDONLY | O_CLOEXEC);
+        if (reader->descriptor < 0) return reader_fail(reader, "open");
+        posix_fadvise(reader->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
-    reader->descriptor = open(name, O_RDONLY | O_CLOEXEC);
-    if (reader->descriptor < 0) return reader_fail(reader, "open");
-    posix_fadvise(reader->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+    reader->waits = fstat(reader->descriptor, &status) != 0 || !S_ISREG(status.st_mode);
     return true;
 }
 
@@ -183,8 +186,20 @@ static size_t last_end(const uint8_t *data, size_t from, size_t to, uint8_t deli
     return 0;
 }
 
+void reader_stop_at(struct reader *reader, int descriptor) { reader->stop = descriptor; }
+
+/* Waits until there is something to read; false if nobody wants it any more. */
+static bool await_input(const struct reader *reader) {
+    struct pollfd ends[] = {{.fd = reader->stop, .events = POLLIN},
+                            {.fd = reader->descriptor, .events = POLLIN}};
+    while (poll(ends, 2, -1) < 0) {
+        if (errno != EINTR) return true; /* the read tells what is wrong */
+    }
+    return ends[0].revents == 0;
+}
+
 /* Fills the block from the open input: 1 a block, 0 the input is at its end and had nothing
- * left, -1 an error. */
+ * left, -1 an error, or nobody wants it. */
 static int fill(struct reader *reader, struct block *block) {
     size_t used = reader->carry_length;
     block_room(block, used + BLOCK_BYTES);
@@ -194,6 +209,7 @@ static int fill(struct reader *reader, struct block *block) {
         block_room(block, used + BLOCK_BYTES / 2);
         size_t wanted = block->capacity - used;
         if (wanted > BLOCK_BYTES) wanted = BLOCK_BYTES;
+        if (reader->waits && reader->stop >= 0 && !await_input(reader)) return -1;
         const ssize_t got = read(reader->descriptor, block->data + used, wanted);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {

@@ -77,6 +77,8 @@ struct reader {
 
     size_t current;
     int descriptor; /* -1: the next input is not open yet */
+    bool waits;     /* it may have nothing for long: a pipe, a terminal */
+    int stop;       /* what others close to end that wait: see reader_stop_at; -1: nothing */
     uint8_t *carry;
     size_t carry_length, carry_capacity;
     uint64_t sequence;
@@ -90,6 +92,10 @@ void reader_open(struct reader *reader, const struct words *inputs, uint8_t deli
 
 /* Dies if an input is the file that standard output goes to: it would never end. */
 void reader_check_output(const struct reader *reader);
+
+/* From now on a read that waits for a pipe ends, as at the end of the input, when the other end of
+ * the pipe `descriptor` is closed; -1: never. */
+void reader_stop_at(struct reader *reader, int descriptor);
 
 /* The next block; false at the end, or with `error` set. */
 bool reader_next(struct reader *reader, struct block *block);

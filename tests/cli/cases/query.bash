@@ -141,11 +141,20 @@ check 'a full disk is told' rc=2 err='No space left' -- bash -c '"$TAMIS" query 
 check 'output comes as the input does' out='apple\n' -- timeout 5 bash -c '
     mkfifo p; "$TAMIS" query f.tamis <p >o & exec 3>p; echo apple >&3
     for i in 1 2 3 4 5 6 7 8 9 10; do [ -s o ] && break; sleep 0.2; done; cat o; exec 3>&-; wait'
+# nor is an end waited for that nobody needs: the writer of the pipe stays, and is ended by us
+check '-q stops at the first, whoever waits for more' out='' err='' -- bash -c '
+    mkfifo q; { cat third third; echo pear; exec sleep 60; } >q & writer=$!
+    timeout 20 "$TAMIS" query -j 2 -v -q t.tamis <q; code=$?; kill $writer; exit $code'
+check 'so does an error' rc=2 out='' err="line 200001: the record has 1 field" -- bash -c '
+    mkfifo e; { sed "s/^/x\t/" third third; echo pear; exec sleep 60; } >e & writer=$!
+    timeout 20 "$TAMIS" query -j 3 -F 2 t.tamis <e >printed; code=$?; kill $writer; exit $code'
 cp in loop
 check 'the input is not the output' rc=2 err="'loop' is both input and output" -- bash -c '"$TAMIS" query f.tamis loop >>loop'
 check 'the output as standard input' rc=2 err='both input and output' -- bash -c '"$TAMIS" query f.tamis <loop >>loop'
 check 'counting may append to its input' out='' -- bash -c '"$TAMIS" query -c f.tamis loop >>loop'
 check 'no standard input at all' rc=2 err='standard input' -- bash -c '"$TAMIS" query f.tamis <&-'
+check 'no standard input, and threads' out='100000\n' -- bash -c '"$TAMIS" query -j 2 -c t.tamis all <&-'
+check 'no standard output, and threads' rc=2 err='standard output' -- bash -c '"$TAMIS" query -j 2 t.tamis - <&- >&- < <(cat all)'
 check 'no standard output at all' rc=2 err='standard output' -- bash -c '"$TAMIS" query f.tamis in >&-'
 
 # what comes before a record without a key is printed; that is more than one buffer
