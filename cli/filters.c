@@ -124,7 +124,7 @@ static void fetch_ahead(const char *path) {
 static void container_lock(const char *path) {
     struct stat mine, named;
     for (;;) {
-        const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+        const int descriptor = descriptor_apart(open(path, O_RDONLY | O_CLOEXEC));
         if (descriptor < 0) die("cannot open '%s': %s", path, strerror(errno));
         while (flock(descriptor, LOCK_EX) != 0) {
             if (errno != EINTR) return; /* no locks here */
@@ -137,7 +137,29 @@ static void container_lock(const char *path) {
     }
 }
 
-tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
+/* Bytes by which a file of our own is known. */
+#define OWN_BYTES 64
+
+/* The source with the format that it is read in.  --from is for files whose content does not tell,
+ * and one of several filters may be of our own: that is never taken for another system's, which
+ * some of those would let pass, and then its keys would be missed. */
+static struct source source_read(const struct source *given) {
+    struct source source = *given;
+    uint8_t bytes[OWN_BYTES];
+    struct stat status;
+    if (given->format == NULL || stat(given->path, &status) != 0 || !S_ISREG(status.st_mode)) {
+        return source;
+    }
+    FILE *file = fopen(given->path, "rb");
+    const size_t length = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file != NULL) fclose(file);
+    const char *known = tamis_format_guess(bytes, length, 0);
+    if (known != NULL && strcmp(known, "tamis") == 0) source.format = NULL;
+    return source;
+}
+
+tamis_filter *filter_open(const struct source *given, enum open_mode mode) {
+    const struct source read = source_read(given), *const source = &read;
     tamis_open_options options = TAMIS_OPEN_INIT;
     struct stat status;
     if (stat(source->path, &status) != 0) {
@@ -406,7 +428,8 @@ uint64_t filter_save_back(const struct source *source, tamis_filter *filter) {
     return written;
 }
 
-tamis_container *container_open(const struct source *source) {
+tamis_container *container_open(const struct source *given) {
+    const struct source read = source_read(given), *const source = &read;
     tamis_open_options options = TAMIS_OPEN_INIT;
     tamis_container *container;
     struct stat file;

@@ -9,7 +9,7 @@
 /* Which filter to open: its file and what is needed to read it. */
 struct source {
     const char *path;
-    const char *format; /* --from; NULL: known by its content */
+    const char *format; /* --from, if the content does not tell; NULL: it does */
     const uint8_t *secret;
     const char *key_file; /* where the secret came from, for messages */
     const char *part;     /* --part; NULL: the file holds one filter */

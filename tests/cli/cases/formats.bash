@@ -53,6 +53,9 @@ check 'a column that there is not' rc=2 err="has no filter 'zz'" in='a new one\n
 check 'a column that there is' in='a new one\n' out='*' -- "$TAMIS" query --part b multi.parquet
 check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b multi.parquet
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
+cp multi.parquet before.parquet
+check 'no standard input: the file is not its own' rc=2 err='standard input' -- bash -c '"$TAMIS" add --part 0/b multi.parquet <&-'
+same 'and is as it was' multi.parquet before.parquet
 check 'there now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b multi.parquet
 for i in 1 2 3 4 5 6 7 8; do echo "one of several $i" | "$TAMIS" add -q --part 0/b multi.parquet & done
 wait
@@ -63,6 +66,15 @@ check 'has it now' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0
 check 'tables have checksums' rc=2 err='cannot be changed' in='x\n' -- "$TAMIS" add --part 0 "$vectors/leveldb/db-small.ldb"
 
 # named where the content does not tell, in every command
+"$TAMIS" build -q -p 1e-9 -o small.tamis "$keys/small.txt"
+check '--from beside a file of our own' in='no such key\n' rc=1 out='small.tamis:0\nsmall.leveldb:0\n' -- "$TAMIS" query -l -c --from leveldb small.tamis --also small.leveldb
+check 'which is read as what it is' out='small.tamis:100\nsmall.leveldb:0\n' -- "$TAMIS" query -l -c --from leveldb small.tamis --also small.leveldb "$keys/small.txt"
+check 'whatever its last byte' -- bash -c '
+    for i in $(seq 200); do # one that ends as a LevelDB filter does: with the number of hashes
+        echo $i | "$TAMIS" build -q -f -k bloom -n 10 -o ours.tamis
+        last=$(tail -c 1 ours.tamis | od -An -tu1); [ $last -lt 1 ] || [ $last -gt 30 ] || break
+    done
+    echo x | "$TAMIS" add -q --from leveldb ours.tamis && echo $i | "$TAMIS" verify ours.tamis'
 check 'merge --from' -- "$TAMIS" merge -q --from leveldb -o both.leveldb small.leveldb small.leveldb
 same 'merge --from: a union with itself' both.leveldb small.leveldb
 check 'merge without it' rc=2 err='say which with --from' -- "$TAMIS" merge -q -f -o both.leveldb small.leveldb small.leveldb
