@@ -54,9 +54,12 @@ bool number_parse(const char *text, uint64_t *number) {
     double value;
     if (!decimal_parse(text, &value, &end)) return false;
     const uint64_t scale = scale_of(end);
+    /* 1.001K is 1001, though 1.001 times a thousand is a hair less. */
     value *= (double)scale;
-    if (scale == 0 || value >= 18446744073709551616.0 || value != floor(value)) return false;
-    *number = (uint64_t)value;
+    const double whole = floor(value + 0.5);
+    if (scale == 0 || whole >= 18446744073709551616.0) return false;
+    if (fabs(value - whole) > 2 * DBL_EPSILON * value) return false;
+    *number = (uint64_t)whole;
     return true;
 }
 
