@@ -247,7 +247,7 @@ static void print_family(const struct plan *plan, size_t i) {
     }
     /* A static kind holds its n keys, neither fewer nor more. */
     const bool fixed = (tamis_kind_caps(s->kind) & TAMIS_IS_STATIC) != 0;
-    printf("%s%c %-8s%8s %9s%6u%9s%9s%9s%6.1f %s%s\n",
+    printf("%s%c %-8s %7s %9s%6u%9s%9s%9s%6.1f %s%s\n",
            chosen ? term_style(stdout, STYLE_GREEN) : "", chosen ? '>' : ' ',
            tamis_kind_name(s->kind), text_bits(s->bits_per_key).at, text_bytes(s->bytes).at,
            (unsigned)s->hashes, fixed ? "-" : text_rate(s->rate_at_half).at, text_rate(s->rate).at,

@@ -684,7 +684,7 @@ tamis_status tamis_plan(const tamis_options *options, tamis_advice *advice) {
     if (status != TAMIS_OK) return status;
     if (o.rate != 0 && !(o.rate > 0 && o.rate < 1)) return TAMIS_E_RATE;
     tamis_advice all = {0};
-    all.choice = tamis__plan_kind(&o, all.why);
+    all.choice = tamis__plan_kind(&o, tamis__native_room(o.bytes), all.why);
     status = give(advice, advice->struct_size, sizeof all, &all, sizeof all);
     return status == TAMIS_OK && all.choice == TAMIS_AUTO ? TAMIS_E_ARGUMENT : status;
 }

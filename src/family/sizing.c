@@ -76,6 +76,9 @@ uint64_t tamis__smallest(uint64_t guess, uint64_t high,
     return low;
 }
 
+/* Worse than this is no filter. */
+#define RATE_HIGHEST 0.99
+
 static bool fits(const struct tamis__family *family, struct tamis__want want, double rate,
                  uint64_t bytes) {
     struct tamis__shape shape;
@@ -83,10 +86,15 @@ static bool fits(const struct tamis__family *family, struct tamis__want want, do
     return family->shape(&want, &shape) == TAMIS_OK && shape.table_bytes <= bytes;
 }
 
+bool tamis__fits_table(const struct tamis__family *family, uint64_t bytes,
+                       const struct tamis__want *want) {
+    return fits(family, *want, RATE_HIGHEST, bytes);
+}
+
 tamis_status tamis__rate_for_table(const struct tamis__family *family, uint64_t bytes,
                                    struct tamis__want *want) {
-    double log_low = -60 * LN2, log_high = log(0.99); /* of the rate */
-    if (!fits(family, *want, exp(log_high), bytes)) return TAMIS_E_TOO_BIG;
+    double log_low = -60 * LN2, log_high = log(RATE_HIGHEST); /* of the rate */
+    if (!tamis__fits_table(family, bytes, want)) return TAMIS_E_TOO_BIG;
     for (int i = 0; i < 60; i++) {
         const double middle = (log_low + log_high) / 2;
         if (fits(family, *want, exp(middle), bytes)) {

@@ -17,6 +17,10 @@ double tamis__rate_of_width(unsigned width);
 uint64_t tamis__smallest(uint64_t guess, uint64_t high,
                          bool (*test)(uint64_t x, const void *context), const void *context);
 
+/* Is there any rate at which its table for want->capacity keys takes at most `bytes` bytes? */
+bool tamis__fits_table(const struct tamis__family *family, uint64_t bytes,
+                       const struct tamis__want *want);
+
 /* The lowest rate of `family` whose table for want->capacity keys takes at most `bytes`
  * bytes: sets want->rate.  E_TOO_BIG if not even the highest rate fits. */
 tamis_status tamis__rate_for_table(const struct tamis__family *family, uint64_t bytes,

@@ -40,6 +40,19 @@ static bool reaches(tamis_kind kind, const tamis_options *o) {
     return tamis__family_of(kind)->shape(&want, &shape) != TAMIS_E_TOO_FINE;
 }
 
+/* Can it be made at any rate in the table that is given, if one is? */
+static bool has_room(tamis_kind kind, const tamis_options *o, uint64_t table_room) {
+    const struct tamis__want want = {.capacity = o->capacity};
+    if (o->bytes == 0 || o->rate != 0) return true;
+    return tamis__fits_table(tamis__family_of(kind), table_room, &want);
+}
+
+/* Of two kinds, is it only the second that has room? */
+static bool only_second_fits(tamis_kind first, tamis_kind second, const tamis_options *o,
+                             uint64_t table_room) {
+    return !has_room(first, o, table_room) && has_room(second, o, table_room);
+}
+
 static tamis_kind plan_static(const tamis_options *o, char *why) {
     if (o->bytes != 0 && o->rate == 0) {
         say(why,
@@ -53,7 +66,12 @@ static tamis_kind plan_static(const tamis_options *o, char *why) {
     return TAMIS_FUSE;
 }
 
-static tamis_kind plan_dynamic(const tamis_options *o, bool merge, char *why) {
+static tamis_kind plan_dynamic(const tamis_options *o, uint64_t table_room, bool merge, char *why) {
+    if (only_second_fits(TAMIS_BLOCK, TAMIS_BLOOM, o, table_room)) {
+        say(why,
+            "bloom: keys come one by one, and no block filter fits in the space that is given.");
+        return TAMIS_BLOOM;
+    }
     if (reaches(TAMIS_BLOCK, o)) {
         say(why, merge ? "block: filters of one size merge by OR and AND, and it is the fastest."
                        : "block: keys come one by one and are never removed; each touches one "
@@ -66,7 +84,20 @@ static tamis_kind plan_dynamic(const tamis_options *o, bool merge, char *why) {
     return TAMIS_BLOOM;
 }
 
-tamis_kind tamis__plan_kind(const tamis_options *o, char *why) {
+static tamis_kind plan_removing(const tamis_options *o, uint64_t table_room, char *why) {
+    if (!reaches(TAMIS_CUCKOO, o)) {
+        say(why, "counting: removes at rates below what the fingerprints of cuckoo can give.");
+        return TAMIS_COUNTING;
+    }
+    if (only_second_fits(TAMIS_CUCKOO, TAMIS_COUNTING, o, table_room)) {
+        say(why, "counting: removes, and no cuckoo filter fits in the space that is given.");
+        return TAMIS_COUNTING;
+    }
+    say(why, "cuckoo: removes in a quarter to a third of the space of counting.");
+    return TAMIS_CUCKOO;
+}
+
+tamis_kind tamis__plan_kind(const tamis_options *o, uint64_t table_room, char *why) {
     const bool remove = (o->needs & TAMIS_NEED_REMOVE) != 0;
     const bool grow = (o->needs & TAMIS_NEED_GROW) != 0;
     const bool merge = (o->needs & TAMIS_NEED_MERGE) != 0;
@@ -83,26 +114,19 @@ tamis_kind tamis__plan_kind(const tamis_options *o, char *why) {
         say(why, "counting: the only kind that removes and merges.");
         return TAMIS_COUNTING;
     }
-    if (remove && !reaches(TAMIS_CUCKOO, o)) {
-        say(why, "counting: removes at rates below what the fingerprints of cuckoo can give.");
-        return TAMIS_COUNTING;
-    }
-    if (remove) {
-        say(why, "cuckoo: removes in a quarter to a third of the space of counting.");
-        return TAMIS_CUCKOO;
-    }
+    if (remove) return plan_removing(o, table_room, why);
     if (grow) {
         say(why, "growing: needs no number of keys and keeps the rate however many come.");
         return TAMIS_GROWING;
     }
-    return fixed ? plan_static(o, why) : plan_dynamic(o, merge, why);
+    return fixed ? plan_static(o, why) : plan_dynamic(o, table_room, merge, why);
 }
 
 /* ---- the want */
 
 tamis_status tamis__plan_want(const tamis_options *o, uint64_t table_room,
                               const struct tamis__family **family, struct tamis__want *want) {
-    const tamis_kind kind = o->kind == TAMIS_AUTO ? tamis__plan_kind(o, NULL) : o->kind;
+    const tamis_kind kind = o->kind == TAMIS_AUTO ? tamis__plan_kind(o, table_room, NULL) : o->kind;
     if (kind == TAMIS_AUTO) return TAMIS_E_ARGUMENT;
     *family = tamis__family_of(kind);
     if (*family == NULL) return TAMIS_E_KIND;

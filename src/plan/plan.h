@@ -12,11 +12,11 @@
 tamis_status tamis__options_read(const tamis_options *options, tamis_options *copy);
 
 /* The kind that fits the needs; `why` (at least 256 bytes, or NULL) becomes a sentence.
- * TAMIS_AUTO if there is none. */
-tamis_kind tamis__plan_kind(const tamis_options *options, char *why);
+ * TAMIS_AUTO if there is none.  `table_room` is the largest table that options->bytes leave. */
+tamis_kind tamis__plan_kind(const tamis_options *options, uint64_t table_room, char *why);
 
 /* The family of the options (planned if TAMIS_AUTO) and the checked want: rate from bytes if
- * so asked.  `table_room` is the largest table that options->bytes leave. */
+ * so asked.  `table_room` as above. */
 tamis_status tamis__plan_want(const tamis_options *options, uint64_t table_room,
                               const struct tamis__family **family, struct tamis__want *want);
 

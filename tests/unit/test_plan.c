@@ -88,6 +88,43 @@ static void test_needs_are_met(void **state) {
     }
 }
 
+static bool fits(tamis_kind kind, uint64_t bytes) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    o.kind = kind;
+    o.capacity = 1000000;
+    o.bytes = bytes;
+    return tamis_size(&o, &sizing) == TAMIS_OK && sizing.bytes <= bytes;
+}
+
+/* In a given space: if a kind that can do what is needed fits, then what is picked fits. */
+static void test_space(void **state) {
+    const struct {
+        uint32_t need, cap;
+    } rows[] = {{TAMIS_NEED_REMOVE, TAMIS_CAN_REMOVE},
+                {TAMIS_NEED_GROW, TAMIS_CAN_GROW},
+                {TAMIS_NEED_MERGE, TAMIS_CAN_UNION},
+                {TAMIS_NEED_ADD, TAMIS_CAN_ADD},
+                {TAMIS_NEED_STATIC, TAMIS_IS_STATIC}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (uint64_t bytes = 100000; bytes < 2000000; bytes += bytes / 2) {
+            tamis_advice advice;
+            bool some = false;
+            for (tamis_kind k = tamis_kind_next(0); k != 0; k = tamis_kind_next(k)) {
+                /* What grows starts small and tells nothing; the needs have their own kinds. */
+                if (k == TAMIS_GROWING && rows[i].need != TAMIS_NEED_GROW) continue;
+                if (rows[i].need == TAMIS_NEED_ADD && (tamis_kind_caps(k) & TAMIS_CAN_REMOVE))
+                    continue;
+                some = some || ((tamis_kind_caps(k) & rows[i].cap) != 0 && fits(k, bytes));
+            }
+            assert_int_equal(plan(rows[i].need, 0, bytes, &advice), TAMIS_OK);
+            assert_sentence(advice.why);
+            assert_true(fits(advice.choice, bytes) == some);
+        }
+    }
+}
+
 /* TAMIS_AUTO makes what the planner would pick. */
 static void test_auto(void **state) {
     const uint64_t hashes[] = {1, 2, 3};
@@ -131,9 +168,8 @@ static void test_bad_rates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_needs_are_met),
-        cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_choices),   cmocka_unit_test(test_needs_are_met),
+        cmocka_unit_test(test_space),     cmocka_unit_test(test_auto),
         cmocka_unit_test(test_bad_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

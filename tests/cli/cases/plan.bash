@@ -25,7 +25,7 @@ choice() { # NAME KIND OPTIONS...
     local name=$1 kind=$2 got
     shift 2
     got=$("$TAMIS" plan --json "$@" | field choice)
-    verdict "choice: $name" "$([[ $got =~ ^($kind)$ ]] || echo "$got")"
+    verdict "choice: $name" "$([[ $got =~ ^($kind)$ ]] || echo "'$got'")"
 }
 choice 'static' 'fuse|ribbon|xor' -n 1M -p 1% --need static
 choice 'delete' 'cuckoo|counting' -n 1M -p 1% --need delete
@@ -40,6 +40,12 @@ truth 'a size' bash -c '"$TAMIS" plan -n 1M -M 2Mi --need static --json | awk -F
 truth 'the command that it prints keeps to the size' bash -c '
     eval "$("$TAMIS" plan -n 10000 -M 16Ki --need static | sed -n "s/^build it *tamis/\"\$TAMIS\"/p" | sed "s/FILE.tamis KEYS.txt/sized.tamis -q/")" < <(seq 10000)
     [ "$(stat -c %s sized.tamis)" -le 16384 ]'
+choice 'delete in little space' counting -n 1000 -M 1K --need delete
+choice 'very little space' bloom -n 1000 -M 260
+truth 'what is chosen for it fits' bash -c '
+    eval "$("$TAMIS" plan -n 1000 -M 260 | sed -n "s/^build it *tamis/\"\$TAMIS\"/p" | sed "s/FILE.tamis KEYS.txt/little.tamis -q/")" < <(seq 1000)
+    [ "$(stat -c %s little.tamis)" -le 260 ]'
+truth 'columns do not touch' bash -c '! "$TAMIS" plan -n 1 -M 1T | grep "counting[0-9]"'
 choice 'delete at a low rate' counting -n 1M -p 1e-12 --need delete
 check 'a size of nothing' rc=2 err='-M must be from 1' -- "$TAMIS" plan -n 1M -M 0
 check 'a size that is too small' rc=2 out='*' err='no block filter of 1,000 keys fits in 16 bytes' -- "$TAMIS" plan -n 1000 -M 16
@@ -54,16 +60,17 @@ check 'a size for nothing' rc=2 out='*' err='*' -- "$TAMIS" plan -n 1G -M 1Ki --
 
 # numbers
 number() { # TEXT VALUE
-    verdict "number $1" "$(got=$("$TAMIS" plan --json -p 1% -n "$1" 2>&1 | field n 2>&1) && [ "$got" = "$2" ] || echo "$got")"
+    verdict "number $1" "$(got=$("$TAMIS" plan --json -p 1% -n "$1" 2>&1 | field n 2>&1) && [ "$got" = "$2" ] || echo "'$got'")"
 }
 number 1000 1000; number 10K 10000; number 5M 5000000; number 2G 2000000000; number 64Ki 65536
 number 1Mi 1048576; number 1Gi 1073741824; number 10k 10000; number 1.5M 1500000; number 1e6 1000000
+number 1.001K 1001; number 2.018K 2018; number 0.001M 1000
 number 0 0; number 007 7; number 2.5e3 2500; number 0.5K 500
-for bad in '' x 10X -5 1.5 1e-3 10KB nan inf 0x10 18446744073709551616 99999999999999999999999 1,000 '1 0' 1i; do
+for bad in '' x 10X -5 1.5 1.0001K 1.0000000000001K 1e-3 10KB nan inf 0x10 18446744073709551616 99999999999999999999999 1,000 '1 0' 1i; do
     check "no number: '$bad'" rc=2 err="is not a number" -- "$TAMIS" plan -p 1% "-n$bad" -n "$bad"
 done
 rate() { # TEXT VALUE
-    verdict "rate $1" "$(got=$("$TAMIS" plan --json -n 1000 -p "$1" 2>&1 | field fpr 2>&1) && [ "$got" = "$2" ] || echo "$got")"
+    verdict "rate $1" "$(got=$("$TAMIS" plan --json -n 1000 -p "$1" 2>&1 | field fpr 2>&1) && [ "$got" = "$2" ] || echo "'$got'")"
 }
 rate 0.01 0.01; rate 1% 0.01; rate 1e-6 1e-6; rate 1/1000 0.001; rate 0.1% 0.001; rate .5 0.5; rate 12.5% 0.125
 rate 1/8 0.125; rate 1e-1% 0.001
