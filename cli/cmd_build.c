@@ -220,6 +220,11 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
             if (r->want.format == NULL) break;
             foreign_failed(r, status);
         case TAMIS_E_FULL:
+            if (r->want.capacity == 0) {
+                die("a key comes more often than the %s filter has places for it: drop the repeats "
+                    "first, with 'tamis uniq'",
+                    kind != NULL ? kind : r->want.format);
+            }
             die("more keys than the %s filter has room for: give a larger -n than %s, or none",
                 kind != NULL ? kind : r->want.format, text_count(r->want.capacity).at);
         case TAMIS_E_TOO_FINE:

@@ -236,9 +236,24 @@ static tamis_status fill(struct tamis__order *order, tamis_filter **out) {
     return status;
 }
 
+/* Where nobody said for how many keys, a table that cannot take as many as it was made for is made
+ * anew with twice the room, and so on: seiflotfy's has none to spare.  A key that comes more often
+ * than it has places for does not fit into any. */
+#define ROOM_MOST 4
+
+static tamis_status fill_counted(struct tamis__order *order, tamis_filter **out) {
+    const uint64_t counted = order->recipe.keys;
+    tamis_status status = fill(order, out);
+    while (status == TAMIS_E_FULL && order->recipe.keys / ROOM_MOST < counted) {
+        order->recipe.keys *= 2;
+        status = fill(order, out);
+    }
+    return status;
+}
+
 static tamis_status finish_all(struct tamis__order *order, tamis_filter **out) {
     const struct tamis__codec *codec = order->codec;
-    if (codec->build == NULL) return fill(order, out);
+    if (codec->build == NULL) return fill_counted(order, out);
     return codec->build(&order->recipe, order->lo, order->count, &order->like, out);
 }
 

@@ -20,6 +20,13 @@ check 'an unknown parameter' rc=2 err='does not take these parameters' -- "$TAMI
 check 'a format that is only read' rc=2 err='can only be read' -- "$TAMIS" build --to leveldb-table -o x "$keys/small.txt"
 check '-k with --to' rc=2 err='contradict' -- "$TAMIS" build -k bloom --to guava -o x "$keys/small.txt"
 
+for n in 0 1 5 127 2000 4096; do # the table of seiflotfy has no room to spare
+    check "seiflotfy: $n keys, counted" in="$(seq -s '\n' $n)\n" -- "$TAMIS" build -q -f --to seiflotfy -o counted
+    check "seiflotfy: $n keys, found" err='*' -- "$TAMIS" verify --from seiflotfy counted <(seq $n)
+done
+check 'seiflotfy: too few by -n' rc=2 err='give a larger -n than 100, or none' -- "$TAMIS" build -f --to seiflotfy -n 100 -o counted <(seq 2000)
+check 'seiflotfy: a key too often' rc=2 in='a\na\na\na\na\na\na\na\na\nb\n' err="comes more often .*'tamis uniq'" -- "$TAMIS" build -f --to seiflotfy -o counted
+
 # recognised by content, or named
 check 'a format without a magic number' rc=2 err='could be leveldb: say which with --from' -- "$TAMIS" info small.leveldb
 check 'another --from' rc=2 err="cannot read 'small.guava' as parquet: " -- "$TAMIS" info --from parquet small.guava
