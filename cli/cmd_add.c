@@ -144,6 +144,7 @@ const struct command command_add = {
     "if the filter is then over its capacity.  Kinds that take adds: bloom, block, counting,\n"
     "cuckoo, growing.",
     {add_options, options_keys, options_running, NULL},
-    "  tamis add seen.tamis today.txt\n"
-    "  echo \"$url\" | tamis add -q seen.tamis",
+    "  tamis build -n 10M -o live.tamis urls.txt       one that has room\n"
+    "  tamis add live.tamis today.txt\n"
+    "  echo \"$url\" | tamis add -q live.tamis",
     add_main};
