@@ -273,6 +273,9 @@ static void temporary_check(const char *path, const char *target) {
     if (exists && !S_ISREG(status.st_mode)) {
         die("cannot write '%s': '%s', which is no regular file, is in the way", path, name);
     }
+    if (exists && access(name, W_OK) != 0) {
+        die("cannot write '%s': %s: '%s'", path, strerror(errno), name);
+    }
 }
 
 void target_apart(const char *path, const struct words *inputs, const struct key_options *keys) {

