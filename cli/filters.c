@@ -348,6 +348,9 @@ static void save_to_stdout(const tamis_filter *filter) {
 }
 
 static void saved_or_die(const char *path, tamis_status status, int error) {
+    if (status == TAMIS_E_IO && error == ESTALE) {
+        die("'%s' was replaced by another filter meanwhile, which is left as it is", path);
+    }
     if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
     if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
 }

@@ -618,8 +618,10 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  * From tamis_open to tamis_free nobody else can open the file for change: they wait.  Readers do
  * not, but for the moment of a commit in place.  `*written`, if not NULL, receives the bytes
  * written to the file.  One commit for each open: then free it.  E_ARGUMENT for a filter that was
- * not opened so.  After E_IO errno tells why; when it is the file itself that cannot be written,
- * the journal stays, and the next one to open it finishes the change.  Needs the filter alone. */
+ * not opened so.  After E_IO errno tells why: ESTALE if another file has been put in its place
+ * meanwhile (tamis_save does not wait), which stays as it is.  When it is the file itself that
+ * cannot be written, the journal stays, and the next one to open it finishes the change.  Needs the
+ * filter alone. */
 TAMIS_API tamis_status tamis_commit(tamis_filter *filter, uint64_t *written);
 
 /* --------------------------------------------------------------- many tiny filters */

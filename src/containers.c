@@ -244,7 +244,7 @@ tamis_status tamis_container_replace(const tamis_container *c, size_t index,
     const uint64_t after = part->offset + part->bytes;
     const struct tamis__span spans[3] = {
         {c->bytes, part->offset}, {bytes, part->bytes}, {c->bytes + after, c->length - after}};
-    if (status == TAMIS_OK) status = tamis__file_write(path, replace, spans, 3);
+    if (status == TAMIS_OK) status = tamis__file_write(path, replace, -1, spans, 3);
     const int why = errno;
     tamis__table_free(&c->allocator, bytes, part->bytes);
     errno = why;

@@ -188,15 +188,16 @@ static tamis_status encode_to(const tamis_filter *f, span_taker *take, void *con
 struct target {
     const char *path;
     bool replace;
+    int old; /* the file that it may replace; -1: any */
 };
 
 static tamis_status take_to_file(void *context, const struct tamis__span *spans, size_t count) {
     const struct target *target = context;
-    return tamis__file_write(target->path, target->replace, spans, count);
+    return tamis__file_write(target->path, target->replace, target->old, spans, count);
 }
 
 tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace) {
-    struct target target = {path, replace};
+    struct target target = {path, replace, -1};
     if (filter == NULL || path == NULL) return TAMIS_E_ARGUMENT;
     return encode_to(filter, take_to_file, &target);
 }
@@ -331,8 +332,9 @@ tamis_status tamis_commit(tamis_filter *filter, uint64_t *written) {
     if (filter == NULL || filter->change == NULL) return TAMIS_E_ARGUMENT;
     tamis_status status = tamis__change_commit(filter, &bytes, &whole);
     if (status == TAMIS_OK && whole) {
+        struct target target = {tamis__change_path(filter), true, tamis__change_descriptor(filter)};
         bytes = tamis_encoded_size(filter);
-        status = tamis_save(filter, tamis__change_path(filter), true);
+        status = encode_to(filter, take_to_file, &target);
     }
     if (status != TAMIS_OK) return status;
     tamis__change_end(filter);

@@ -199,6 +199,7 @@ tamis_status tamis__change_attach(struct tamis__change *c, tamis_filter *f) {
 }
 
 const char *tamis__change_path(const tamis_filter *f) { return f->change->path; }
+int tamis__change_descriptor(const tamis_filter *f) { return f->change->descriptor; }
 
 /* ---- checksums: what is damaged must not get a new sum */
 

@@ -183,7 +183,15 @@ void tamis__file_take_after(int fd, const struct stat *old) {
     (void)fchmod(fd, mode);
 }
 
-static tamis_status write_part(const char *part, const char *path, bool replace,
+/* Is there another file than the one that is to be replaced?  Of those who write `path` only the
+ * one who has the temporary gives it its name, so the answer lasts. */
+static bool is_replaced(const char *path, int old) {
+    if (old < 0 || access(path, F_OK) != 0 || tamis__same_file(path, old)) return false;
+    errno = ESTALE;
+    return true;
+}
+
+static tamis_status write_part(const char *part, const char *path, bool replace, int over,
                                const struct tamis__span *spans, size_t count) {
     struct stat old;
     const bool had = stat(path, &old) == 0;
@@ -195,11 +203,12 @@ static tamis_status write_part(const char *part, const char *path, bool replace,
     const int fd = open_part(part, 0666);
     if (fd < 0) return TAMIS_E_IO;
     if (had) tamis__file_take_after(fd, &old);
-    bool written = true;
+    bool written = !is_replaced(path, over);
     for (size_t i = 0; i < count && written; i++) {
         written = write_all(fd, spans[i].bytes, spans[i].length);
     }
     tamis_status status = written && fsync(fd) == 0 ? TAMIS_OK : TAMIS_E_IO;
+    if (status == TAMIS_OK && is_replaced(path, over)) status = TAMIS_E_IO;
     if (status == TAMIS_OK) status = publish_over(part, path, had, replace);
     const int why = errno;
     if (status != TAMIS_OK) unlink(part);
@@ -209,12 +218,12 @@ static tamis_status write_part(const char *part, const char *path, bool replace,
     return status;
 }
 
-tamis_status tamis__file_write(const char *path, bool replace, const struct tamis__span *spans,
-                               size_t count) {
+tamis_status tamis__file_write(const char *path, bool replace, int old,
+                               const struct tamis__span *spans, size_t count) {
     size_t size;
     char *part = tamis__path_with(path, ".part", &size);
     if (part == NULL) return TAMIS_E_NOMEM;
-    const tamis_status status = write_part(part, path, replace, spans, count);
+    const tamis_status status = write_part(part, path, replace, old, spans, count);
     const int why = errno;
     tamis__path_free(part, size);
     errno = why;

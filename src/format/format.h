@@ -145,9 +145,11 @@ tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length);
 
 /* ---- file.c */
 
-/* Writes the spans to a temporary beside `path`, syncs, renames, syncs the directory. */
-tamis_status tamis__file_write(const char *path, bool replace, const struct tamis__span *spans,
-                               size_t count);
+/* Writes the spans to a temporary beside `path`, syncs, renames, syncs the directory.  `old` is the
+ * descriptor of the file that it may replace, or -1 for any: if there is another by then, that
+ * stays, and it is E_IO with ESTALE. */
+tamis_status tamis__file_write(const char *path, bool replace, int old,
+                               const struct tamis__span *spans, size_t count);
 /* A whole file in a block from tamis__table_alloc (*block_bytes long), `*length` of it used.
  * A change that was interrupted (journal.h) is made up for in memory. */
 tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_t **block,
@@ -189,6 +191,7 @@ tamis_status tamis__change_verify(const tamis_filter *f);
 tamis_status tamis__change_commit(tamis_filter *f, uint64_t *written, bool *whole);
 void tamis__change_end(tamis_filter *f);
 const char *tamis__change_path(const tamis_filter *f);
+int tamis__change_descriptor(const tamis_filter *f);
 /* Lets the file and its locks go.  NULL is allowed. */
 void tamis__change_free(struct tamis__change *c);
 

@@ -89,3 +89,26 @@ check 'a rate next to nothing is not in place' in='5\n' err='added 1 key, 1 of t
 echo a | build one.tamis -k counting -n 10
 check 'one key is one' in='a\n' err='added 1 key, 0 of them new; now about 1 key, ' -- "$TAMIS" add one.tamis
 check 'one key is one, removed' in='a\n' err='removed 1 key; now about 1 key, ' -- "$TAMIS" remove one.tamis
+
+# a file that is replaced while it is changed: the new one stays, and nobody believes that it was changed
+replaced() { # FILE COMMAND...: the command waits for its input while another filter is put in its place
+    local file=$1
+    shift
+    rm -f p; mkfifo p
+    "$TAMIS" "$@" <p >told 2>"$work/late" & local late=$!
+    exec 4>p
+    until ls -l /proc/$late/fd | grep -q "$file"; do sleep 0.05; done
+    "$TAMIS" build -q -f -k counting -n 5000 -o "$file" more
+    cp "$file" new
+    echo 1 >&4; exec 4>&-
+    wait $late
+}
+build f.tamis -k counting -n 5000 keys
+for command in 'add f.tamis' 'remove f.tamis' 'uniq --save f.tamis'; do
+    build f.tamis -k counting -n 5000 keys
+    replaced f.tamis $command
+    verdict "$command, replaced: exit code" "$([ $? -eq 2 ] || echo "not 2")"
+    truth "$command, replaced: told" grep -q "'f.tamis' was replaced by another filter meanwhile" "$work/late"
+    same "$command, replaced: it is the new one" f.tamis new
+    truth "$command, replaced: nothing is left" test ! -e f.tamis.part
+done
