@@ -251,7 +251,8 @@ typedef struct tamis_filter tamis_filter;
  * Time and memory are those of the table. */
 TAMIS_API tamis_status tamis_create(const tamis_options *options, tamis_filter **out);
 
-/* Makes a filter of any kind from `count` keys: in any order, repeats welcome.
+/* Makes a filter of any kind from `count` keys: in any order, repeats welcome.  They make a
+ * set: a key that is given several times is in it once, and one tamis_remove takes it out.
  * The arrays are only read.  With capacity 0 the filter is sized for the distinct
  * keys that there are.  Never fails for want of luck: only for lack of memory, or
  * E_FULL where a `capacity` given for cuckoo is smaller than the set. */

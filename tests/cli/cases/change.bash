@@ -90,6 +90,16 @@ echo a | build one.tamis -k counting -n 10
 check 'one key is one' in='a\n' err='added 1 key, 0 of them new; now about 1 key, ' -- "$TAMIS" add one.tamis
 check 'one key is one, removed' in='a\n' err='removed 1 key; now about 1 key, ' -- "$TAMIS" remove one.tamis
 
+# what is built is a set; what is added is counted
+for kind in counting cuckoo; do
+    printf 'twice\nonce\ntwice\n' | build set.tamis -k $kind -n 100
+    check "$kind: built of repeats, removed once" in='twice\n' -- "$TAMIS" remove -q set.tamis
+    check "$kind: is gone" rc=1 in='twice\n' out='' -- "$TAMIS" query set.tamis
+    check "$kind: added twice" in='twice\ntwice\n' -- "$TAMIS" add -q set.tamis
+    check "$kind: removed once" in='twice\n' -- "$TAMIS" remove -q set.tamis
+    check "$kind: is still there" in='twice\n' out='twice\n' -- "$TAMIS" query set.tamis
+done
+
 # a file that is replaced while it is changed: the new one stays, and nobody believes that it was changed
 replaced() { # FILE COMMAND...: the command waits for its input while another filter is put in its place
     local file=$1
