@@ -170,11 +170,7 @@ static bool is_whole(const char *format) {
 int main(int argc, char **argv) {
     size_t formats = 0;
     run_start(argc, argv, "foreign_faults");
-    for (size_t i = 0; i < N; i++) {
-        integers[i] = 1 + i * UINT64_C(0x9e3779b97f4a7c15);
-        keys[i] = &integers[i];
-        lengths[i] = sizeof integers[i];
-    }
+    integer_keys(integers, keys, lengths, N);
     for (size_t i = 0; format_at(i) != NULL; i++) {
         const char *format = format_at(i);
         if (!is_whole(format)) continue;

@@ -201,11 +201,7 @@ int main(int argc, char **argv) {
     static const size_t counts[] = {0, 1, KEYS};
     size_t formats = 0;
     run_start(argc, argv, "kept");
-    for (size_t i = 0; i < PROBES; i++) {
-        integers[i] = 1 + i * UINT64_C(0x9e3779b97f4a7c15);
-        keys[i] = &integers[i];
-        lengths[i] = sizeof integers[i];
-    }
+    integer_keys(integers, keys, lengths, PROBES);
     for (size_t i = 0; format_at(i) != NULL; i++) {
         bool made = false;
         for (size_t c = run_effort() == EFFORT_QUICK; c < sizeof counts / sizeof *counts; c++) {

@@ -308,3 +308,11 @@ uint64_t binomial_most(uint64_t trials, double p, double sigmas) {
     }
     return low;
 }
+
+void integer_keys(uint64_t *integers, const void **keys, size_t *lengths, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        integers[i] = 1 + i * UINT64_C(0x9e3779b97f4a7c15);
+        keys[i] = &integers[i];
+        lengths[i] = sizeof integers[i];
+    }
+}

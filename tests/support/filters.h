@@ -104,4 +104,8 @@ tamis_allocator meter_allocator(struct meter *m);
  * distribution.  Exact (sums of binomial terms). */
 uint64_t binomial_most(uint64_t trials, double p, double sigmas);
 
+/* Keys of 8 bytes, for those formats that take no others: different integers, in memory of the
+ * caller's. */
+void integer_keys(uint64_t *integers, const void **keys, size_t *lengths, size_t count);
+
 #endif
