@@ -56,8 +56,9 @@ static tamis_status builder_plan(struct tamis_builder *b, const tamis_options *o
     o->temporary = NULL; /* copied where it is used */
     tamis_options sized = *o;
     if (has_budget(b)) { /* spent at the end; but it may choose the kind */
-        if (o->kind == TAMIS_AUTO)
+        if (o->kind == TAMIS_AUTO) {
             sized.kind = tamis__plan_kind(o, tamis__native_room(o->bytes), NULL);
+        }
         sized.bytes = 0;
     }
     status = tamis__plan_want(&sized, tamis__native_room(sized.bytes), &b->family, &b->want);

@@ -124,7 +124,6 @@ static tamis_status want_kind(tamis_kind kind, bool *bloom) {
             *bloom = true;
             return TAMIS_OK;
         /* Of so few keys all three are made by linear.c. */
-        case TAMIS_AUTO:
         case TAMIS_XOR:
         case TAMIS_FUSE:
         case TAMIS_RIBBON:
@@ -135,10 +134,13 @@ static tamis_status want_kind(tamis_kind kind, bool *bloom) {
     }
 }
 
-static tamis_status want_read(const tamis_options *options, struct want *want) {
+/* `automatic` is what TAMIS_AUTO stands for. */
+static tamis_status want_read(const tamis_options *options, tamis_kind automatic,
+                              struct want *want) {
     tamis_options o;
     tamis_status status = tamis__options_read(options, &o);
     if (status == TAMIS_OK && tamis__is_foreign(&o)) status = TAMIS_E_UNSUPPORTED;
+    if (status == TAMIS_OK && o.kind == TAMIS_AUTO) o.kind = automatic;
     if (status == TAMIS_OK) status = want_kind(o.kind, &want->bloom);
     if (status != TAMIS_OK) return status;
     want->allocator = o.allocator;
@@ -323,7 +325,8 @@ static size_t distinct(uint64_t *hashes, size_t count) {
 
 size_t tamis_small_bound(const tamis_options *options, size_t count) {
     struct want want;
-    if (want_read(options, &want) != TAMIS_OK || count > TAMIS__LINEAR_SLOTS_MAX / 2) return 0;
+    if (want_read(options, TAMIS_RIBBON, &want) != TAMIS_OK || count > TAMIS__LINEAR_SLOTS_MAX / 2)
+        return 0;
     uint64_t bytes = want.bytes;
     if (count == 0) {
         bytes = 0;
@@ -341,7 +344,7 @@ tamis_status tamis_small_build(const tamis_options *options, const uint64_t *has
     if (length == NULL || (hashes == NULL && count != 0)) return TAMIS_E_ARGUMENT;
     *length = 0;
     job.length = length;
-    tamis_status status = want_read(options, &job.want);
+    tamis_status status = want_read(options, TAMIS_RIBBON, &job.want);
     if (status != TAMIS_OK) return status;
     if (count == 0) return put(&job, 0, job.want.bloom ? HOW_BLOOM : 0);
     size_t bytes;
@@ -363,10 +366,7 @@ tamis_status tamis_small_create(const tamis_options *options, void *buffer, size
     if (length == NULL) return TAMIS_E_ARGUMENT;
     *length = 0;
     job.length = length;
-    tamis_options o;
-    tamis_status status = tamis__options_read(options, &o);
-    if (status == TAMIS_OK && o.kind == TAMIS_AUTO) o.kind = TAMIS_BLOOM;
-    if (status == TAMIS_OK) status = want_read(&o, &job.want);
+    tamis_status status = want_read(options, TAMIS_BLOOM, &job.want);
     if (status == TAMIS_OK && !job.want.bloom) status = TAMIS_E_UNSUPPORTED;
     if (status == TAMIS_OK) status = bloom_size_ahead(&job.want, &b);
     if (status == TAMIS_OK && b.bytes >= SIZE_MAX / 8) status = TAMIS_E_TOO_BIG;

@@ -96,8 +96,8 @@ static bool is_big_endian(uint32_t scheme) {
 /* The bits must be there, whatever the codec says of them; whole words where words count. */
 static bool foreign_check(const struct tamis__shape *shape) {
     const uint64_t bits = shape->word[BITS], hashes = shape->word[HASHES];
-    if (bits > BITS_MAX || hashes > TAMIS__FOREIGN_HASHES_MOST || (bits == 0 && hashes != 0))
-        return false;
+    if (bits > BITS_MAX || hashes > TAMIS__FOREIGN_HASHES_MOST) return false;
+    if (bits == 0 && hashes != 0) return false;
     if (is_big_endian(shape->scheme) && bits % 64 != 0) return false;
     const uint64_t least = tamis__div_up(bits, 8), padded = tamis__div_up(bits, 64) * 8;
     return shape->scheme >= TAMIS__SCHEME_WRAP32 && shape->scheme <= TAMIS__SCHEME_DCSO &&

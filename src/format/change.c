@@ -151,8 +151,8 @@ static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
         for (size_t j = 0; j < touched; j++) mark_piece(c, offsets[j] >> TAMIS__PIECE_LG);
     }
     if (__atomic_load_n(&c->fetched, __ATOMIC_RELAXED) || !too_many(c)) return;
+    /* Rather one long read than many short ones. */
     if (__atomic_exchange_n(&c->fetched, true, __ATOMIC_RELAXED)) return;
-        /* Rather one long read than many short ones. */
 #if defined(MADV_WILLNEED)
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_NORMAL);
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_WILLNEED);
