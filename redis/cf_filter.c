@@ -200,8 +200,13 @@ uint64_t cf_count(const struct cf *f, const void *item, size_t length) {
 
 /* ---- few items */
 
+/* Is it one that begins in the tally? */
+static bool starts_few(const struct cf *f) {
+    return f->limit == 0 && f->store->layer[0].segments == 1;
+}
+
 /* Are all items in the tally? */
-static bool is_few(const struct cf *f) { return f->limit == 0 && store_is_unopened(f->store); }
+static bool is_few(const struct cf *f) { return starts_few(f) && store_is_unopened(f->store); }
 
 static bool pour_one(struct cf *f, uint64_t hash, int64_t number) {
     for (int64_t copy = 0; copy < number && copy < COPIES; copy++) {
@@ -261,6 +266,12 @@ static enum cf_result add_one(struct cf *f, uint64_t hash, bool seen, bool nx,
     return result;
 }
 
+/* Notes what became of an item, and tells whether it was refused. */
+static bool told(enum cf_result result, uint8_t *to) {
+    *to = (uint8_t)result;
+    return result > CF_ADDED;
+}
+
 /* Does a hash come twice? */
 static bool has_repeats(const uint64_t *hashes, size_t count) {
     uint8_t place[256] = {0}; /* open addressing: the number of a hash, from 1 on */
@@ -302,9 +313,7 @@ static size_t add_batch(struct cf *f, const struct items *items, bool nx, uint64
     memset(seen, 0, count * sizeof *seen);
     store_hash_items(f->store, items, hashes);
     for (; i < count && is_few(f); i++) {
-        const enum cf_result result = add_one(f, hashes[i], false, nx, expansions);
-        refused += result > CF_ADDED;
-        results[i] = (uint8_t)result;
+        refused += told(add_one(f, hashes[i], false, nx, expansions), &results[i]);
     }
     store_contains_batch(f->store, hashes, count, seen);
     const bool apart = nx || has_repeats(hashes, count);
@@ -316,9 +325,8 @@ static size_t add_batch(struct cf *f, const struct items *items, bool nx, uint64
         i += added;
         if (added != 0) continue;
         const bool may_be = !nx || store_contains(f->store, hashes[i]);
-        const enum cf_result result = add_one(f, hashes[i], may_be, nx, expansions);
-        refused += result > CF_ADDED;
-        results[i++] = (uint8_t)result;
+        refused += told(add_one(f, hashes[i], may_be, nx, expansions), &results[i]);
+        i++;
     }
     return refused;
 }
@@ -349,10 +357,8 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
     if (f->legacy == NULL && items->count > 1) return add_batch(f, items, nx, expansions, results);
     size_t refused = 0;
     for (size_t i = 0; i < items->count; i++) {
-        const enum cf_result result =
-            cf_add_one(f, items->bytes[i], items->length[i], nx, expansions);
-        refused += result > CF_ADDED;
-        results[i] = (uint8_t)result;
+        refused +=
+            told(cf_add_one(f, items->bytes[i], items->length[i], nx, expansions), &results[i]);
     }
     return refused;
 }
@@ -392,7 +398,7 @@ bool cf_remove(struct cf *f, const void *item, size_t length) {
     if (!remove_hash(f, store_hash(f->store, item, length))) return false;
     f->items -= f->items != 0;
     f->deletes++;
-    if (f->items == 0 && f->limit == 0 && f->store->layer[0].segments == 1) {
+    if (f->items == 0 && starts_few(f)) {
         store_forget(f->store);
         tally_close(&f->tally);
     }

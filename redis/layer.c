@@ -25,6 +25,7 @@
 #include "marks.h"
 #include "memory.h"
 #include "pieces.h"
+#include "sizes.h"
 
 #define SEGMENT_KEYS ((uint64_t)1 << 21)
 #define SEGMENT_WORTH 8 /* keys for which a segment is asked by a batch: a vector */
@@ -50,67 +51,10 @@ static tamis_options segment_options(const struct layer *l) {
     return o;
 }
 
-/* To find a size takes microseconds, more than all else that it takes to make a filter or to load
- * it; and what is asked for is mostly what was asked for before.  For the thread that serves
- * commands alone. */
-struct size {
-    uint64_t capacity; /* of a segment; 0: nothing is known here */
-    double rate;
-    uint32_t kind;
-    bool small;
-    uint8_t last;   /* byte of a bare table */
-    uint64_t bytes; /* 0: there can be none */
-};
-
-#define SIZES_KNOWN 256
-
-static struct size sizes_known[SIZES_KNOWN];
-
-static struct size *place_of(const struct size *wanted) {
-    uint64_t bits;
-    memcpy(&bits, &wanted->rate, sizeof bits);
-    bits ^= wanted->capacity * 2 * UINT64_C(0x9e3779b97f4a7c15) + wanted->kind + wanted->small;
-    return &sizes_known[bits * UINT64_C(0xd6e8feb86659fd93) >> 32 & (SIZES_KNOWN - 1)];
-}
-
-static void find_bare(const tamis_options *o, struct size *s) {
-    size_t length;
-    if (tamis_small_create(o, NULL, 0, &length) != TAMIS_E_SMALL) return;
-    uint8_t *bare = memory_alloc(length);
-    if (bare == NULL) return;
-    if (tamis_small_create(o, bare, length, &length) == TAMIS_OK) {
-        s->bytes = length;
-        s->last = bare[length - 1];
-    }
-    memory_free(bare);
-}
-
-static void find_segment(const tamis_options *o, struct size *s) {
-    tamis_sizing sizing = TAMIS_SIZING_INIT;
-    if (tamis_size(o, &sizing) == TAMIS_OK) s->bytes = sizing.bytes;
-}
-
-static struct size size_of(const struct layer *l) {
-    const tamis_options o = segment_options(l);
-    struct size s = {
-        .capacity = o.capacity, .rate = o.rate, .kind = (uint32_t)o.kind, .small = l->small};
-    struct size *known = place_of(&s);
-    if (known->capacity == s.capacity && known->rate == s.rate && known->kind == s.kind &&
-        known->small == s.small) {
-        return *known;
-    }
-    if (l->small) {
-        find_bare(&o, &s);
-    } else {
-        find_segment(&o, &s);
-    }
-    if (s.bytes != 0) *known = s;
-    return s;
-}
-
 /* Sets the bytes of one segment; false if there can be none. */
 static bool find_size(struct layer *l) {
-    l->segment_bytes = size_of(l).bytes;
+    const tamis_options o = segment_options(l);
+    l->segment_bytes = size_find(&o, l->small).bytes;
     return l->segment_bytes != 0;
 }
 
@@ -176,7 +120,8 @@ static bool segment_open(struct layer *l, uint32_t i) {
 
 /* An empty bare table; NULL if there is no memory. */
 static uint8_t *bare_new(const struct layer *l) {
-    const struct size size = size_of(l);
+    const tamis_options o = segment_options(l);
+    const struct size size = size_find(&o, l->small);
     uint8_t *bare = size.bytes == 0 ? NULL : memory_zeroed((size_t)size.bytes);
     if (bare != NULL) bare[size.bytes - 1] = size.last;
     return bare;
@@ -593,11 +538,13 @@ static bool load_bare(struct layer *l, const void *bytes, size_t length) {
     uint8_t *bare = table == NULL || r.at != r.end ? NULL : bare_new(l);
     if (bare == NULL) return false;
     const size_t last = (size_t)l->segment_bytes - 1; /* says how to read it */
-    const bool fits = bare[last] == table[last];
-    if (fits) memcpy(bare, table, last);
-    if (fits) l->table.bare = bare;
-    if (!fits) memory_free(bare);
-    return fits;
+    if (bare[last] != table[last]) {
+        memory_free(bare);
+        return false;
+    }
+    memcpy(bare, table, last);
+    l->table.bare = bare;
+    return true;
 }
 
 /* Is it the filter that this layer would have made? */

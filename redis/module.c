@@ -8,8 +8,8 @@
  *     bytes      bf_chunks.c    cf_chunks.c
  *     filters    bf_filter.c    cf_filter.c    served.c               bf_legacy.c  cf_legacy.c
  *                bf_bud.c
- *     below      store.c, store_merge.c, layer.c, tally.c, blocks.c; pieces.c; shared.c, worker.c;
- *                memory.c, secret.c, census.c, wire.h; redis_api.c; libtamis
+ *     below      store.c, store_merge.c, layer.c, sizes.c, tally.c, blocks.c; pieces.c; shared.c,
+ *                worker.c; memory.c, secret.c, census.c, wire.h; redis_api.c; libtamis
  *
  * A file includes what is beside or below it, never what is above. */
 #include <stdbool.h>

@@ -11,9 +11,9 @@
  * grown from a hundred thousand to a million, 14.1.  (Halving the rate in each layer and doubling
  * the size, as RedisBloom does: 11 and 21.5.)
  *
- * The share is FIRST_SHARE, or SMALL_SHARE for a first layer of few keys: there two bits more a
- * key are little beside the objects, what is left makes every later layer smaller by two bits a
- * key, and a small filter is the one that is likely to grow.  From a hundred keys to a million:
+ * The share is FIRST_SHARE, or SMALL_SHARE for a first layer of few keys: a small filter
+ * is the one that is likely to grow, and for two bits more a key in its first layer every later one
+ * is smaller by two bits a key.  From a hundred keys to a million:
  * 18 bits instead of 19.7, where RedisBloom takes 30.  A large filter has its size because somebody
  * gave it: its first layer gets LARGE_SHARE, with which a block filter is as small as a Bloom
  * filter is with FIRST_SHARE.  Grown ten-fold it takes 16.5 bits.
@@ -22,13 +22,12 @@
  * round number and holds another has no newest layer that is nearly empty.
  *
  * Kinds.  A first layer is a Bloom filter, unless a cuckoo filter is clearly smaller: below 0.2 %
- * for many keys.
- * A large one, of several segments, which no cache of a core holds, is a block filter in place of a
- * Bloom filter: one line a key instead of four.  Of ten million keys a command of 100 items takes
- * three quarters of the server's time then.  Later layers have low rates, and from a few thousand
- * keys on they are cuckoo filters, at 13.5 instead of 14.7 bits.  A cuckoo filter that finds no
- * room for a key is a full one: the key goes to the next layer.  A store that must remove has
- * cuckoo filters alone.
+ * for many keys.  A large one, of several segments, which no cache of a core holds, is a block
+ * filter in place of a Bloom filter: one line a key instead of four.  Of ten million keys a command
+ * of 100 items takes three quarters of the server's time then.  Later layers have low rates, and
+ * from a few thousand keys on they are cuckoo filters, at 13.5 instead of 14.7 bits.  A cuckoo
+ * filter that finds no room for a key is a full one: the key goes to the next layer.  A store that
+ * must remove has cuckoo filters alone.
  *
  * layer.c has the segments, and the bare tables of small layers. */
 #include "store.h"

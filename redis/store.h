@@ -132,7 +132,7 @@ void store_write(const struct store *s, struct wire_writer *w);
  * Nothing but the directory is allocated.  `removes` as it must be. */
 struct store *store_read(struct wire_reader *r, bool removes);
 
-/* Is it nothing but a description, of one segment? */
+/* Is it nothing but a description, of a layer of one segment? */
 bool store_is_unopened(const struct store *s);
 /* Makes it one again: forgets all keys. */
 void store_forget(struct store *s);
