@@ -135,6 +135,31 @@ static void space(void) {
     }
 }
 
+/* The bound is for all hashes, and the filter for those that differ: it never takes more for fewer.
+ */
+static void repeats_within_bound(void) {
+    static const double some[] = {0.4, 0.3, 0.1, 0.01, 1e-3, 1e-4, 1e-6};
+    const size_t most = (size_t)run_pick(3000, 10000, 100000);
+    for (size_t r = 0; r < sizeof some / sizeof *some; r++) {
+        for (tamis_kind kind = TAMIS_AUTO; kind <= TAMIS_BLOOM; kind++) {
+            const tamis_options o = by_rate(kind, some[r]);
+            size_t before = 0;
+            for (size_t n = 0; n <= most; n++) {
+                const size_t bound = tamis_small_bound(&o, n);
+                CHECK(bound >= before, "kind %d at %g: %zu hashes in %zu bytes, one less in %zu",
+                      (int)kind, some[r], n, bound, before);
+                before = bound;
+            }
+        }
+    }
+    /* 429 hashes that are 428 keys once took a byte more than 429. */
+    uint64_t *h = hashes_make(429, run_seed(), STREAM_MEMBERS);
+    const tamis_options o = by_rate(TAMIS_BLOOM, 0.01);
+    h[428] = h[0];
+    never_absent(&o, h, 429);
+    free(h);
+}
+
 /* Where there is more room than the lowest rate needs, it is not used. */
 static void plenty(void) {
     uint64_t *h = hashes_make(10, run_seed(), STREAM_MEMBERS);
@@ -366,6 +391,7 @@ int main(int argc, char **argv) {
     rates();
     space();
     plenty();
+    repeats_within_bound();
     order();
     vectors();
     untrusted();
