@@ -189,15 +189,17 @@ tamis_status tamis_builder_add(tamis_builder *b, const void *key, size_t length)
 
 /* ------------------------------------------------------------------- finishing */
 
-/* It becomes a rate when the number of distinct keys is known. */
-static tamis_status settle_rate(struct tamis_builder *b, uint64_t distinct) {
+/* The number of distinct keys is known, if none was given: a budget becomes a rate, and TAMIS_AUTO
+ * the kind for so many keys, unless their shards have been made for a static one. */
+static tamis_status settle(struct tamis_builder *b, uint64_t distinct) {
     tamis_options o = b->options;
-    if (!has_budget(b)) return TAMIS_OK;
-    o.kind = b->family->kind;
+    if (o.capacity != 0) return TAMIS_OK;
     o.capacity = distinct;
+    if (is_static(b->family)) o.kind = b->family->kind;
     const tamis_status status =
         tamis__plan_want(&o, tamis__native_room(o.bytes), &b->family, &b->want);
     b->like.rate = b->want.rate;
+    b->like.capacity = b->want.capacity;
     return status;
 }
 
@@ -252,8 +254,11 @@ static tamis_status count_distinct(struct tamis_builder *b, uint64_t *distinct) 
  * the first shard is built. */
 static tamis_status finish_static(struct tamis_builder *b, tamis_filter **out) {
     uint64_t distinct = 0;
-    tamis_status status = has_budget(b) ? count_distinct(b, &distinct) : TAMIS_OK;
-    if (status == TAMIS_OK) status = settle_rate(b, distinct);
+    tamis_status status = TAMIS_OK;
+    if (has_budget(b)) {
+        status = count_distinct(b, &distinct);
+        if (status == TAMIS_OK) status = settle(b, distinct);
+    }
     if (status != TAMIS_OK) return status;
     tamis_filter *f = tamis__filter_new(b->family, &b->like);
     if (f == NULL) return TAMIS_E_NOMEM;
@@ -281,8 +286,7 @@ static tamis_status fill_dynamic(struct tamis_builder *b, tamis_filter **out) {
         if (shards > 1) tamis__group_free(&g);
     }
     if (status != TAMIS_OK) return status;
-    status = settle_rate(b, distinct);
-    if (b->options.capacity == 0) b->want.capacity = b->like.capacity = distinct;
+    status = settle(b, distinct);
     if (status == TAMIS_OK) status = tamis__filter_create(b->family, &b->want, &b->like, out);
     for (uint64_t s = 0; s < shards && status == TAMIS_OK; s++) {
         if (shards > 1) status = distinct_shard(b, s, &g);

@@ -159,6 +159,37 @@ static void test_auto(void **state) {
     assert_null(f);
 }
 
+/* Keys that are counted only as they come get the kind that a known number of them would. */
+static void test_auto_counts(void **state) {
+    static const uint32_t needs[] = {TAMIS_NEED_ADD, TAMIS_NEED_MERGE, TAMIS_NEED_REMOVE,
+                                     TAMIS_NEED_GROW};
+    static const uint64_t bytes[] = {0, 300, 400, 700, 1000, 3000, 100000};
+    uint64_t hashes[1000];
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) hashes[i] = tamis_hash_integer(i);
+    for (size_t i = 0; i < 4 * 7 * 5 * 4; i++) {
+        const size_t count = (size_t[]){0, 1, 30, 1000}[i % 4];
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_advice advice = TAMIS_ADVICE_INIT;
+        tamis_sizing sizing = TAMIS_SIZING_INIT;
+        tamis_facts facts = TAMIS_FACTS_INIT;
+        tamis_filter *f = NULL;
+        o.needs = needs[i / 4 % 4];
+        o.bytes = bytes[i / 16 % 7];
+        o.rate = o.bytes != 0 ? 0 : (double[]){0.01, 1e-6, 1e-9, 1e-10, 1e-12}[i / 112];
+        const tamis_status built = tamis_build_hash(&o, hashes, count, &f);
+        o.capacity = count;
+        assert_int_equal(tamis_plan(&o, &advice), TAMIS_OK);
+        assert_int_equal(built, tamis_size(&o, &sizing));
+        if (built != TAMIS_OK) continue;
+        assert_int_equal(tamis_info(f, &facts), TAMIS_OK);
+        assert_int_equal(facts.kind, advice.choice);
+        assert_true(o.bytes == 0 || advice.choice == TAMIS_GROWING ||
+                    facts.encoded_bytes <= o.bytes);
+        tamis_free(f);
+    }
+}
+
 static void test_bad_rates(void **state) {
     tamis_advice advice;
     (void)state;
@@ -168,9 +199,9 @@ static void test_bad_rates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),   cmocka_unit_test(test_needs_are_met),
-        cmocka_unit_test(test_space),     cmocka_unit_test(test_auto),
-        cmocka_unit_test(test_bad_rates),
+        cmocka_unit_test(test_choices),     cmocka_unit_test(test_needs_are_met),
+        cmocka_unit_test(test_space),       cmocka_unit_test(test_auto),
+        cmocka_unit_test(test_auto_counts), cmocka_unit_test(test_bad_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
