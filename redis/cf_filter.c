@@ -205,8 +205,10 @@ static bool starts_few(const struct cf *f) {
     return f->limit == 0 && f->store->layer[0].segments == 1;
 }
 
-/* Are all items in the tally? */
-static bool is_few(const struct cf *f) { return starts_few(f) && store_is_unopened(f->store); }
+/* Are all items in the tally?  (One that is in many tables is not for a few, whoever says so.) */
+static bool is_few(const struct cf *f) {
+    return starts_few(f) && f->tally.shards <= 1 && store_is_unopened(f->store);
+}
 
 static bool pour_one(struct cf *f, uint64_t hash, int64_t number) {
     for (int64_t copy = 0; copy < number && copy < COPIES; copy++) {

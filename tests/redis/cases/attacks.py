@@ -165,6 +165,22 @@ def test_colliding_counts():
         exercise(c, "target", True)
 
 
+def test_few_in_many_tables():
+    """As many items as are counted where there are few, in the 256 tables that many would have, of
+    which the first is not there."""
+    shards = 92  # where the header has their number, and a bit for each
+    with Attacked() as (_, c):
+        c.do("CF.RESERVE", "k", "100")
+        header = bytearray(parse(c.do("DUMP", "k"))[2][2])
+        bits = sum(1 << i for i in range(1, 49))
+        struct.pack_into("<Q", header, 0, 48)
+        struct.pack_into("<I32s", header, shards, 256, bits.to_bytes(32, "little"))
+        c.do("CF.LOADCHUNK", "target", "1", reseal(bytes(header)))
+        for i in range(1, 49):
+            c.do("CF.LOADCHUNK", "target", str(i + 3), struct.pack("<Qq", i << 56, 1))
+        exercise(c, "target", True)
+
+
 # ---- sizes
 
 def test_cf_reserve_assert():
