@@ -75,13 +75,15 @@ static enum cf_result reckon_more(struct cf *f, uint64_t expansions) {
     return CF_ADDED;
 }
 
+static void reckon_last_less(struct cf *f) {
+    f->last_slots /= f->expansion;
+    f->other_slots -= f->last_slots;
+    f->subfilters--;
+}
+
 /* Gives up sub-filters that are not needed for the items there are. */
 static void reckon_less(struct cf *f) {
-    while (f->subfilters > 1 && f->items <= f->other_slots) {
-        f->last_slots /= f->expansion;
-        f->other_slots -= f->last_slots;
-        f->subfilters--;
-    }
+    while (f->subfilters > 1 && f->items <= f->other_slots) reckon_last_less(f);
 }
 
 /* ---- life */
@@ -262,9 +264,14 @@ static enum cf_result add_hash(struct cf *f, uint64_t hash, bool seen) {
 static enum cf_result add_one(struct cf *f, uint64_t hash, bool seen, bool nx,
                               uint64_t expansions) {
     if (nx && with_tally(f, hash, seen)) return CF_PRESENT;
+    const uint64_t subfilters = f->subfilters;
     enum cf_result result = reckon_more(f, expansions);
     if (result == CF_ADDED) result = add_hash(f, hash, seen);
-    if (result == CF_ADDED) f->items++;
+    if (result == CF_ADDED) {
+        f->items++;
+    } else if (f->subfilters != subfilters) { /* nobody else hears of an item that was refused */
+        reckon_last_less(f);
+    }
     return result;
 }
 

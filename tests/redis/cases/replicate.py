@@ -53,6 +53,23 @@ def _same(primary, replica):
         assert seen(r, key) == seen(c, key), key
 
 
+def test_refused_items():
+    """Those that a filter at its limit of memory does not take are nowhere."""
+    with Server() as primary, Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        for n, (capacity, limit) in enumerate(((1024, 3000), (1024, 4500), (100, 3000))):
+            c.do("CF.RESERVE", "c%d" % n, str(capacity), "MAXMEMORY", str(limit))
+            c.do("BF.RESERVE", "b%d" % n, "0.001", str(capacity), "MAXMEMORY", str(limit))
+            for at in range(0, len(ITEMS), 400):
+                c.call("CF.INSERT", "c%d" % n, "ITEMS", *ITEMS[at:at + 400])
+                c.call("BF.MADD", "b%d" % n, *ITEMS[at:at + 400])
+            for item in ITEMS[:50]:
+                c.call("CF.ADD", "c%d" % n, item)
+            assert "limit" in c.call("CF.ADD", "c%d" % n, "one more")
+        _same(primary, replica)
+
+
 def test_stream():
     """The replica is there from the beginning."""
     with Server() as primary, Server() as replica:
