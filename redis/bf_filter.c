@@ -92,10 +92,16 @@ struct bf *bf_new(void) {
     return f;
 }
 
+/* Beyond these no rate can be kept, nor be divided among generations. */
+static double error_of(const struct bf_want *want) {
+    if (want->error < RATE_LEAST) return RATE_LEAST;
+    return want->error > BF_ERROR_MOST ? BF_ERROR_MOST : want->error;
+}
+
 static struct bf *bf_empty(const struct bf_want *want) {
     struct bf *f = bf_new();
     if (f == NULL) return NULL;
-    f->error = want->error > BF_ERROR_MOST ? BF_ERROR_MOST : want->error;
+    f->error = error_of(want);
     f->capacity = want->capacity;
     f->expansion = want->expansion;
     f->limit = want->limit;
@@ -116,7 +122,7 @@ struct bf *bf_create(const struct bf_want *want) {
 
 uint64_t bf_plan(const struct bf_want *want) {
     static const uint8_t nothing[TAMIS_SECRET_BYTES];
-    const struct bf f = {.error = want->error > BF_ERROR_MOST ? BF_ERROR_MOST : want->error,
+    const struct bf f = {.error = error_of(want),
                          .capacity = want->capacity,
                          .expansion = want->expansion,
                          .limit = want->limit,

@@ -48,11 +48,16 @@
 #define SHRINK 0.7
 #define GROWTH 1.16
 
+#define CUCKOO_RATE_LEAST 0x1p-30
 #define CUCKOO_GAIN 0.92 /* a first layer is cuckoo if it is smaller by this factor */
 
 /* ---- sizes */
 
-static double rate_within(double rate) { return rate < RATE_LEAST ? RATE_LEAST : rate; }
+/* What can be had: a cuckoo filter's fingerprints are of 32 bits at most. */
+static double rate_within(double rate, bool removes) {
+    const double least = removes ? CUCKOO_RATE_LEAST : RATE_LEAST;
+    return rate < least ? least : rate;
+}
 
 /* The part of the promise that a first layer of this kind gets, if others may follow. */
 static double first_share(tamis_kind kind, uint64_t capacity) {
@@ -63,15 +68,16 @@ static double first_share(tamis_kind kind, uint64_t capacity) {
 /* The rate of the layer that comes next, which is not the first. */
 static double later_rate(const struct store *s) {
     const struct layer *first = &s->layer[0];
-    if (!s->grows) return rate_within(s->rate);
+    if (!s->grows) return rate_within(s->rate, s->removes);
     const double rest = 1 - first_share(first->kind, first->capacity);
-    return rate_within(s->rate * rest * (1 - SHRINK) * pow(SHRINK, s->layers - 1.0));
+    return rate_within(s->rate * rest * (1 - SHRINK) * pow(SHRINK, s->layers - 1.0), s->removes);
 }
 
 static bool first_shape(struct layer *l, uint64_t capacity, double promise, bool grows,
                         bool removes) {
     const double share = grows ? first_share(TAMIS_BLOOM, capacity) : 1;
-    if (!layer_shape(l, capacity, rate_within(promise * share), CUCKOO_GAIN, removes)) return false;
+    const double rate = rate_within(promise * share, removes);
+    if (!layer_shape(l, capacity, rate, CUCKOO_GAIN, removes)) return false;
     if (l->kind != TAMIS_BLOOM || l->segments == 1) return true;
     return layer_shape_blocks(l, grows ? promise * first_share(TAMIS_BLOCK, capacity) : promise);
 }

@@ -253,6 +253,26 @@ def test_cuckoo_rate():
             assert isinstance(c.call("CF.RESERVE", "c", "100", "ERROR", rate), Error), rate
 
 
+def test_finest_rates():
+    """Finer than any hash can tell: taken as what can be had, also by those who read it."""
+    with Server() as server:
+        c = server.client()
+        for n, rate in enumerate(("5e-324", "1e-300", "1e-20", "1e-14", "1e-10", "1e-8")):
+            keys = [kind + str(n) for kind in ("b", "f", "w", "c")]
+            c.do("BF.RESERVE", keys[0], rate, "100")
+            c.do("BF.RESERVE", keys[1], rate, "100", "NONSCALING")
+            c.do("BF.RESERVE", keys[2], rate, "100", "WINDOW", "1000", "GENERATIONS", "64")
+            c.do("CF.RESERVE", keys[3], "100", "ERROR", rate, "EXPANSION", "2")
+            for key in (keys[0], keys[2]):
+                assert c.do("BF.MADD", key, *ITEMS) == [1] * len(ITEMS), (key, rate)
+            assert float(c.do("BF.INFO", keys[0], "ERROR")[0]) >= 2.0**-48, rate
+            for part in range(0, 20000, 1000):  # grown beyond any part of the rate
+                items = ["in-%d" % i for i in range(part, part + 1000)]
+                assert c.do("CF.INSERT", keys[3], "ITEMS", *items) == [1] * 1000, (part, rate)
+            for key in keys:
+                c.do("RESTORE", "again", "0", c.do("DUMP", key), "REPLACE")
+
+
 # ---- served filters
 
 def _build(kind, *words):
