@@ -143,7 +143,8 @@ static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **valu
     (void)key;
     if (f == NULL) return 0;
     *value = f;
-    struct chain *chains = RedisModule_DefragAlloc(ctx, f->in.chain);
+    if (f->legacy != NULL) return 0; /* no chain: the server would look where nothing is */
+    struct chain *chains = RedisModule_DefragAlloc(ctx, f->in.chain); /* or the bud */
     if (chains != NULL) f->in.chain = chains;
     for (uint32_t i = 0; i < f->chains; i++) store_move(f->in.chain[i].store);
     return 0;

@@ -2,7 +2,9 @@
 
 A million items at 1 %: what the key takes (MEMORY USAGE) and what is wrongly said to be there.
 """
-from servers import Server
+import legacy
+from resp import Error
+from servers import Server, Skip, until
 from sizes import some
 
 COUNT = 1000000
@@ -131,3 +133,34 @@ def test_deleted_items_leave():
         assert info[info.index("Number of filters") + 1] <= 2, info
         assert info[info.index("Number of items inserted") + 1] == 0, info
         assert sum(c.do("CF.MEXISTS", "k", *items)) == 0
+
+
+def _make_kinds(c, name):
+    """A filter of each kind, and strings in between that will leave holes."""
+    legacy.load(c, name, 100)
+    c.do("BF.RESERVE", name + "-window-bf", "0.01", "100", "WINDOW", "1000")
+    c.do("BF.RESERVE", name + "-large-bf", "0.01", "10000")
+    c.do("CF.RESERVE", name + "-few-cf", "100")
+    for verb, add in (("bf", ["BF.ADD"]), ("cf", ["CF.ADD"])):
+        for kind in ("", "-window", "-large", "-few", "-first"):
+            c.call(*add, name + kind + "-" + verb, "x")
+    c.do("SET", name + "-string", "y" * 400)
+
+
+def test_defragmentation():
+    """The server moves what lies in sparse pages, and every filter stays what it is."""
+    with Server() as server:
+        c = server.client()
+        if isinstance(c.call("CONFIG", "SET", "activedefrag", "yes"), Error):
+            raise Skip("this server cannot move memory")
+        for name, value in (("ignore-bytes", "1"), ("threshold-lower", "0"), ("cycle-min", "60"),
+                            ("cycle-max", "75")):
+            c.do("CONFIG", "SET", "active-defrag-" + name, value)
+        for n in range(1000):
+            _make_kinds(c, "k%d" % n)
+        c.do("DEL", *[key for key in c.do("KEYS", "*") if not key.startswith((b"k1", b"k7"))],
+             *["k%d-string" % n for n in range(1000)])
+        until(lambda: int(server.info("active_defrag_key_hits")) > 100, what="a move")
+        for key in c.do("KEYS", "*"):
+            verb = "CF" if key.endswith(b"-cf") else "BF"
+            assert c.do(verb + ".EXISTS", key, "x") == 1, key
