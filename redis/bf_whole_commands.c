@@ -293,6 +293,12 @@ static int bf_loadchunk(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
 
 /* ---- BF.MERGE */
 
+/* What the union begins with. */
+static const char *merge_first(const struct bf *f, struct bf **into) {
+    *into = bf_copy(f);
+    return *into == NULL ? "ERR Insufficient memory" : NULL;
+}
+
 /* Merges one source; a destination that is not there becomes a copy of it.  `*bytes`: what all
  * sources so far will take, which the server does not see yet since their tables are shared. */
 static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, struct bf **into,
@@ -305,9 +311,20 @@ static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, st
     } else if (wrong == NULL && *into != NULL) {
         wrong = bf_merge(*into, key.value, changed);
     } else if (wrong == NULL) {
-        *into = bf_copy(key.value);
-        if (*into == NULL) wrong = "ERR Insufficient memory";
+        wrong = merge_first(key.value, into);
     }
+    key_close(&key);
+    return wrong;
+}
+
+/* A destination that is there needs no more memory: the union takes its place. */
+static const char *merge_destination(RedisModuleCtx *ctx, RedisModuleString *name,
+                                     struct bf **into) {
+    const struct key key = key_open(ctx, name, REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
+    const char *wrong = NULL;
+    if (key.state == KEY_OURS) wrong = bf_unmergeable(key.value);
+    if (key.state == KEY_WRONG_TYPE) wrong = key_error(key.state);
+    if (wrong == NULL && key.state == KEY_OURS) wrong = merge_first(key.value, into);
     key_close(&key);
     return wrong;
 }
@@ -316,18 +333,14 @@ static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, st
  * the destination was. */
 static const char *merge_all(RedisModuleCtx *ctx, RedisModuleString **argv, int argc,
                              struct bf **result, bool *changed) {
-    const struct key dest = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, bf_type);
-    const bool there = dest.state == KEY_OURS;
-    key_close(&dest);
-    if (dest.state == KEY_WRONG_TYPE) return REDISMODULE_ERRORMSG_WRONGTYPE;
     *result = NULL;
+    const char *wrong = merge_destination(ctx, argv[1], result);
+    const bool there = *result != NULL;
     *changed = !there;
-    const char *wrong = NULL;
     uint64_t bytes = 0;
-    for (int i = there ? 1 : 2; i < argc && wrong == NULL; i++) {
-        if (i > 1 && there && arg_equal(argv[i], argv[1])) continue; /* it has itself already */
+    for (int i = 2; i < argc && wrong == NULL; i++) {
+        if (there && arg_equal(argv[i], argv[1])) continue; /* it has itself already */
         wrong = merge_source(ctx, argv[i], result, &bytes, changed);
-        if (i == 1) bytes = 0; /* the destination is there, and is replaced */
     }
     if (wrong == NULL) return NULL;
     bf_free(*result);

@@ -673,6 +673,14 @@ def test_union_that_does_not_fit():
         server.settle()
         assert server.info("maxmemory") > server.info("used_memory")
         assert c.do("EXISTS", "u") == 0 and c.do("BF.ADD", "a", "x") == 1
+        # For the union with a small one there is room enough, though not for the destination again.
+        c.do("BF.MADD", "small", "y", "z")
+        c.do("CONFIG", "SET", "maxmemory", str(server.used_memory() + size // 2))
+        assert c.call("BF.MERGE", "u", "a") == "ERR Insufficient memory"
+        assert c.call("BF.MERGE", "a", "small") == "OK"
+        server.settle()
+        assert int(server.info("maxmemory")) > server.used_memory()
+        assert c.do("BF.MEXISTS", "a", "x", "y", "z") == [1, 1, 1]
 
 
 def _room(server, more=None):
