@@ -124,6 +124,17 @@ static void uncheck(struct file *f) {
     atomic_store_explicit(&f->checked, false, memory_order_relaxed);
 }
 
+void served_give_back(struct served *s) {
+    struct file *f = s->coming == NULL ? NULL : file_of(s->coming);
+    if (f != NULL && shared_is_own(s->coming)) {
+        uncheck(f);
+        memory_free(f->bytes);
+        f->bytes = NULL;
+        f->length = 0;
+    }
+    served_abort(s);
+}
+
 void served_append(struct served *s, const void *bytes, size_t length) {
     struct file *f = file_of(s->coming);
     const bool there = f->given && s->received + length == s->total &&

@@ -38,6 +38,8 @@ bool served_begin(struct served *s, uint64_t total);
 void served_append(struct served *s, const void *bytes, size_t length);
 /* Drops what is coming. */
 void served_abort(struct served *s);
+/* The same, and its memory is free at once, not when the worker comes to it. */
+void served_give_back(struct served *s);
 /* All is there: checks the file and puts it in the place of the old one.  NULL, or what is wrong
  * with it; then it is dropped and the old one stays. */
 const char *served_finish(struct served *s, const uint8_t *secret);

@@ -65,10 +65,18 @@ static const char *read_chunk(RedisModuleString **argv, int argc, struct chunk *
     return read_secret(argv[6], c->secret) ? NULL : "ERR the SECRET must be 32 hexadecimal digits";
 }
 
+/* Is there room for a file of so many bytes?  Where need be, that of the one that was coming. */
+static bool make_room(RedisModuleCtx *ctx, struct served *s, uint64_t total) {
+    if (memory_admits(ctx, total)) return true;
+    if (!memory_admits(ctx, total > s->total ? total - s->total : 0)) return false;
+    served_give_back(s);
+    return true;
+}
+
 /* Takes the chunk.  NULL, or what is wrong. */
 static const char *take_chunk(RedisModuleCtx *ctx, struct served *s, const struct chunk *c) {
     if (c->offset == 0) {
-        if (!memory_admits(ctx, c->total) || !served_begin(s, c->total)) {
+        if (!make_room(ctx, s, c->total) || !served_begin(s, c->total)) {
             return "ERR Insufficient memory";
         }
     } else if (s->staged == NULL || c->total != s->total || c->offset != s->received) {

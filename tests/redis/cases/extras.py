@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from resp import Error
-from servers import Server, caught_up, follow, tamis, until
+from servers import PRELOAD, Server, Skip, caught_up, follow, tamis, until
 from sizes import some
 
 ITEMS = ["item-%d" % i for i in range(2000)]
@@ -372,6 +372,23 @@ def test_served_is_careful():
         assert _served(c, "k") == before
         for command in (["BF.ADD", "k", "x"], ["CF.ADD", "k", "x"], ["BF.LOADCHUNK", "k", "1", "x"]):
             assert str(c.call(*command)).startswith("WRONGTYPE"), command
+
+
+def test_served_begins_again():
+    """An upload that was given up leaves its room to the next, whatever is left besides."""
+    if PRELOAD:
+        raise Skip("under a sanitizer the memory is not the server's")
+    with Server(options=["--maxmemory", "60mb"]) as server:
+        c = server.client()
+        c.do("SET", "other", "x")
+        for total in (40 << 20, 40 << 20, (40 << 20) + 1000, 30 << 20, 45 << 20):
+            assert c.do("TAMIS.LOAD", "k", "0", str(total), b"x" * 1000) == 1000, total
+            assert server.used_memory() < 60 << 20
+        assert isinstance(c.call("TAMIS.LOAD", "k", "0", str(70 << 20), b"x"), Error)
+        assert c.do("TAMIS.LOAD", "k", "1000", str(45 << 20), b"x") == 1001  # it goes on
+        data = _build("fuse")
+        _load(c, "k", data, 1000)
+        assert all(_served(c, "k")[0]) and c.do("GET", "other") == b"x"
 
 
 def test_served_replicates():
