@@ -88,8 +88,12 @@ static bool set_rate(const struct setting *s, RedisModuleString *text, struct co
     return true;
 }
 
-/* A bucket must fit twice into the smallest filter. */
+static bool loaded; /* all settings that the server begins with are there */
+
+/* A bucket must fit twice into the smallest filter.  Of those that the server begins with the one
+ * may come before the other. */
 static void narrow(const struct setting *s, long long *least, long long *most) {
+    if (!loaded) return;
     if (s->offset == offsetof(struct settings, cf_bucket_size)) {
         const long long half = current.cf_initial_size / 2;
         if (half < *most) *most = half;
@@ -110,6 +114,14 @@ static bool set_value(const struct setting *s, RedisModuleString *text, struct c
     if (value < least || value > most) return complain_range(s, least, most, why);
     *integer_of(s) = value;
     return true;
+}
+
+/* Do those that the server begins with fit together? */
+static bool fit_together(RedisModuleCtx *ctx) {
+    if (2 * current.cf_bucket_size <= current.cf_initial_size) return true;
+    RedisModule_Log(ctx, "warning", "`cf-initial-size` %lld has no room for two buckets of %lld",
+                    current.cf_initial_size, current.cf_bucket_size);
+    return false;
 }
 
 /* ---- CONFIG */
@@ -205,5 +217,6 @@ bool settings_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     for (int i = 0; i < argc; i += 2) {
         if (!load_argument(ctx, argv[i], argv[i + 1])) return false;
     }
-    return register_configs(ctx);
+    loaded = register_configs(ctx) && fit_together(ctx);
+    return loaded;
 }

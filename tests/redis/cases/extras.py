@@ -520,8 +520,19 @@ def test_load_arguments():
         for name, value in (("error-rate", b"0.02"), ("initial-size", b"300"),
                             ("expansion-factor", b"2")):
             assert c.do("CONFIG", "GET", "bf.bf-" + name)[1] == value, name
+    # Two that must fit together, in any order, and beside others that they do not fit with.
+    size, bucket = ["cf-initial-size"], ["cf-bucket-size"]
+    for words, options in ((size + ["2"] + bucket + ["1"], []), (bucket + ["1"] + size + ["2"], []),
+                           (size + ["4"], ["--bf.cf-initial-size", "400",
+                                           "--bf.cf-bucket-size", "200"])):
+        with Server(module_arguments=words, options=options) as server:
+            c = server.client()
+            c.do("CF.ADD", "c", "x")
+            assert isinstance(c.call("CONFIG", "SET", "bf.cf-bucket-size", "201" if options else "2"),
+                              Error)
     for words in (["bf-initial-size"], ["nonsense", "1"], ["bf-initial-size", "0"],
-                  ["bf-error-rate", "7"], ["bf-error-rate", "x"], ["cf-max-expansions", "0"]):
+                  ["bf-error-rate", "7"], ["bf-error-rate", "x"], ["cf-max-expansions", "0"],
+                  ["cf-initial-size", "3"], ["cf-initial-size", "100", "cf-bucket-size", "51"]):
         server = Server(module_arguments=words)
         try:
             server.start()
