@@ -16,6 +16,8 @@
 
 #define FORMAT "tamis-shards-1"
 
+#define CUCKOO_LEAST 4 /* keys that CF.RESERVE takes as capacity: two buckets of two */
+
 /* ---- the shard of a key */
 
 static void crc32_table(uint32_t table[256]) {
@@ -88,6 +90,19 @@ bool shard_failed(const tamis_sharded *filter, const char *key, const redisReply
 
 static bool is_integer(const redisReply *reply, long long value) {
     return reply->type == REDIS_REPLY_INTEGER && reply->integer == value;
+}
+
+static bool is_error(const redisReply *reply) { return reply->type == REDIS_REPLY_ERROR; }
+
+/* Runs one command for each shard, none of which may be refused. */
+static bool run_shards(const tamis_sharded *f, struct requests *requests) {
+    char key[KEY_BYTES];
+    if (!cluster_run(f->cluster, requests)) return false;
+    for (uint32_t i = 0; i < f->shards; i++) {
+        const redisReply *reply = requests->at[i].reply;
+        if (is_error(reply)) return shard_failed(f, shard_key(f, i, key), reply);
+    }
+    return true;
 }
 
 /* ---- finding */
@@ -236,6 +251,19 @@ static void set_field(struct requests *requests, const char *verb, const char *n
     request_text(requests, value);
 }
 
+/* The last reply tells whose the hash is; WRONGTYPE, that it is something else. */
+static bool is_claimed(const tamis_sharded *f, const struct requests *requests, const char *token) {
+    for (size_t i = 0; i < requests->count; i++) {
+        const redisReply *reply = requests->at[i].reply;
+        if (is_error(reply) && strncmp(reply->str, "WRONGTYPE", 9) != 0) {
+            return shard_failed(f, f->name, reply);
+        }
+    }
+    const redisReply *owner = requests->at[requests->count - 1].reply;
+    if (owner->type == REDIS_REPLY_STRING && strcmp(owner->str, token) == 0) return true;
+    return cluster_fail(f->cluster, "'%s' exists already", f->name);
+}
+
 static bool claim(tamis_sharded *f) {
     struct requests requests = {0};
     struct timespec now;
@@ -250,13 +278,7 @@ static bool claim(tamis_sharded *f) {
     request_text(&requests, "HGET");
     request_text(&requests, f->name);
     request_text(&requests, "owner");
-    bool good = cluster_run(f->cluster, &requests);
-    if (good) {
-        const redisReply *owner = requests.at[2].reply;
-        if (owner->type != REDIS_REPLY_STRING || strcmp(owner->str, token) != 0) {
-            good = cluster_fail(f->cluster, "'%s' exists already", f->name);
-        }
-    }
+    const bool good = cluster_run(f->cluster, &requests) && is_claimed(f, &requests, token);
     requests_free(&requests);
     return good;
 }
@@ -265,7 +287,7 @@ static bool nothing_in_the_way(tamis_sharded *f) {
     struct requests requests = {0};
     char key[KEY_BYTES];
     ask_shards(&requests, "EXISTS", f, false);
-    bool good = cluster_run(f->cluster, &requests);
+    bool good = run_shards(f, &requests);
     for (uint32_t i = 0; good && i < f->shards; i++) {
         if (!is_integer(requests.at[i].reply, 0)) {
             good = cluster_fail(f->cluster, "the key '%s' is in the way: delete it first",
@@ -277,18 +299,19 @@ static bool nothing_in_the_way(tamis_sharded *f) {
 }
 
 /* A shard's part of the keys varies like a binomial: five times its deviation on top, so that
- * hardly ever one has to grow. */
-static uint64_t shard_capacity(uint64_t capacity, uint32_t shards) {
-    const double mean = (double)capacity / shards;
-    const double room = shards > 1 ? mean + 5 * sqrt(mean) : mean;
-    return room < 1 ? 1 : (uint64_t)ceil(room);
+ * hardly ever one has to grow.  A CF is made for two buckets at least. */
+static uint64_t shard_capacity(const tamis_sharded *f) {
+    const double least = f->kind == TAMIS_SHARDED_CUCKOO ? CUCKOO_LEAST : 1;
+    const double mean = (double)f->capacity / f->shards;
+    const double room = f->shards > 1 ? mean + 5 * sqrt(mean) : mean;
+    return (uint64_t)ceil(room < least ? least : room);
 }
 
 /* BF.RESERVE key rate capacity; CF.RESERVE key capacity [ERROR rate], the latter being ours. */
 static void reserve_shard(struct requests *requests, const tamis_sharded *f, const char *key) {
     char rate[40], capacity[32];
     snprintf(rate, sizeof rate, "%.17g", f->rate);
-    snprintf(capacity, sizeof capacity, "%" PRIu64, shard_capacity(f->capacity, f->shards));
+    snprintf(capacity, sizeof capacity, "%" PRIu64, shard_capacity(f));
     const bool bloom = f->kind == TAMIS_SHARDED_BLOOM, rated = !bloom && f->rate > 0;
     request_start(requests, key, true, bloom ? 4 : rated ? 5 : 3);
     request_text(requests, bloom ? "BF.RESERVE" : "CF.RESERVE");
@@ -388,11 +411,14 @@ bool tamis_sharded_drop(tamis_cluster *cluster, const char *name, bool *existed)
     bool good = true;
     if (!f.plain) {
         ask_shards(&requests, "UNLINK", &f, true);
-        good = cluster_run(cluster, &requests);
+        good = run_shards(&f, &requests);
         requests_clear(&requests);
     }
     ask_key(&requests, "UNLINK", name, true);
     good = good && cluster_run(cluster, &requests);
+    if (good && is_error(requests.at[0].reply)) {
+        good = shard_failed(&f, name, requests.at[0].reply);
+    }
     requests_free(&requests);
     return good;
 }

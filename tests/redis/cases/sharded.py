@@ -70,6 +70,38 @@ def test_keys():
             redis("load", *words, "seen", data=b"", check=(2,))
 
 
+def test_refusals_are_told():
+    """What a server does not let its users do was not done, and is not told as something else."""
+    with On() as redis:
+        c = redis.server.client()
+        redis("reserve", "-q", "seen", "-n", "1000")
+        redis("load", "-q", "seen", data=_lines("a"))
+        c.do("ACL", "SETUSER", "guest", "on", ">pw", "~*", "+@all", "-unlink", "-hsetnx")
+        guest = {"environment": {"REDISCLI_AUTH": "pw"}, "check": (2,)}
+        assert b"NOPERM" in redis("drop", "seen", "--user", "guest", **guest).stderr
+        assert b"NOPERM" in redis("reserve", "new", "-n", "9", "--user", "guest", **guest).stderr
+        c.do("SET", "text", "x")
+        assert b"exists already" in redis("reserve", "text", "-n", "9", check=(2,)).stderr
+        c.do("CONFIG", "SET", "maxmemory", "1")
+        assert b"OOM" in redis("reserve", "new", "-n", "9", check=(2,)).stderr
+        c.do("CONFIG", "SET", "maxmemory", "0")
+        c.do("REPLICAOF", "127.0.0.1", "1")
+        assert b"READONLY" in redis("drop", "seen", check=(2,)).stderr
+        assert b"READONLY" in redis("reserve", "new", "-n", "9", check=(2,)).stderr
+        assert redis("query", "seen", data=_lines("a")).stdout == b"a\n"
+
+
+def test_for_hardly_any():
+    """A filter for one key can be had of either kind."""
+    with On() as redis:
+        for kind in ("bloom", "cuckoo"):
+            for shards in ("1", "16"):
+                name = kind + shards
+                redis("reserve", "-q", name, "-n", "1", "-k", kind, "--shards", shards)
+                redis("load", "-q", name, data=_lines("a", "b", "c", "d", "e"))
+                assert redis("query", "-c", name, data=_lines("a", "b", "e")).stdout == b"3\n"
+
+
 def test_scheme():
     """Each item is in the shard that the formula tells, and there alone."""
     with On() as redis:
