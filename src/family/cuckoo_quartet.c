@@ -133,6 +133,19 @@ static tamis_status quartet_remove(tamis_filter *f, struct tamis__hash h) {
     return TAMIS_OK;
 }
 
+static unsigned copies_in(const tamis_filter *f, uint64_t bucket, uint8_t fp) {
+    const uint8_t *slots = f->table + bucket * SLOTS;
+    unsigned copies = 0;
+    for (unsigned i = 0; i < SLOTS; i++) copies += slots[i] == fp;
+    return copies;
+}
+
+static unsigned quartet_count(const tamis_filter *f, struct tamis__hash h) {
+    const struct print p = print_of(f, h.lo);
+    const unsigned copies = copies_in(f, p.first, p.fp);
+    return p.second == p.first ? copies : copies + copies_in(f, p.second, p.fp);
+}
+
 static const struct tamis__ops quartet_ops = {
     .path = "portable",
     .contains = quartet_contains,
@@ -194,4 +207,5 @@ const struct tamis__family tamis__cuckoo_quartet = {
     .ops = ops_of,
     .attach = quartet_attach,
     .state = quartet_state,
+    .count = quartet_count,
 };

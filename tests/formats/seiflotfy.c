@@ -86,6 +86,25 @@ static void check_full(void) {
     tamis_free(f);
 }
 
+/* Whoever adds a key several times is told so often, and never less: also where both buckets of a
+ * key are the same. */
+static void check_copies(uint64_t capacity, unsigned most) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *f = NULL;
+    o.format = "seiflotfy";
+    o.capacity = capacity;
+    if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "create")) return;
+    for (unsigned copies = 1; copies <= most; copies++) {
+        if (!CHECK(tamis_add(f, "key", 3, NULL) == TAMIS_OK, "add")) break;
+        CHECK(tamis_count(f, "key", 3) == copies, "%u copies, and %u are counted", copies,
+              tamis_count(f, "key", 3));
+    }
+    CHECK(tamis_remove(f, "key", 3) == TAMIS_OK, "remove");
+    CHECK(tamis_count(f, "key", 3) == most - 1, "one less");
+    CHECK(tamis_count(f, "other", 5) == 0, "what was never added");
+    tamis_free(f);
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "seiflotfy");
     struct vector_table t = vector_table("seiflotfy_cuckoo/manifest.tsv");
@@ -93,5 +112,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < t.rows; i++) check_row(&t, i, &hostile);
     vector_table_free(&t);
     check_full();
+    check_copies(1024, 8);
+    check_copies(4, 4);
     return run_end();
 }
