@@ -231,7 +231,7 @@ static void query_parse(struct args *args, struct request *r, struct words *also
                 q->counting = true;
                 break;
             case OPT_QUIET:
-                q->quiet = true;
+                q->quiet = r->run.quiet = true;
                 break;
             case OPT_LINE_NUMBER:
                 q->numbers = true;
@@ -306,8 +306,12 @@ static int query_main(struct args *args) {
     struct reader reader;
     query_parse(args, &r, &also, &q);
     query_open(&q, &r, &also);
-    reader_open(&reader, &r.inputs, q.delimiter);
-    if (!q.counting && !q.quiet) reader_check_output(&reader);
+    if (q.quiet) {
+        reader_open_unseen(&reader, &r.inputs, q.delimiter);
+    } else {
+        reader_open(&reader, &r.inputs, q.delimiter);
+        if (!q.counting) reader_check_output(&reader);
+    }
     output_open(&q.output, STDOUT_FILENO);
 
     const struct job job = {

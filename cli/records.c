@@ -93,36 +93,60 @@ void reader_check_output(const struct reader *reader) {
     }
 }
 
-/* Adds an input's size to the total; unknown sizes make the total unknown. */
-static void look_at(const char *name, uint64_t *total, bool *known) {
+/* Why the input cannot be read; the first reason is kept. */
+static bool reader_fail(struct reader *reader, const char *what) {
+    if (reader->error[0] != '\0') return false;
+    snprintf(reader->error, sizeof reader->error, "cannot %s '%.*s': %s", what, NAME_SHOWN,
+             input_name(reader, reader->current), strerror(errno));
+    return false;
+}
+
+/* Adds the current input's size to the total; unknown sizes make the total unknown.  False if it
+ * cannot be read. */
+static bool look_at_current(struct reader *reader, bool *known) {
+    const char *name = reader->names[reader->current];
     struct stat status;
     const bool standard = is_stdin(name);
     if ((standard ? fstat(STDIN_FILENO, &status) : stat(name, &status)) != 0) {
-        die("cannot open '%s': %s", standard ? "standard input" : name, strerror(errno));
+        return reader_fail(reader, "open");
     }
     if (S_ISDIR(status.st_mode)) {
-        die("'%s' is a directory: give files, or pipe them in", standard ? "standard input" : name);
+        snprintf(reader->error, sizeof reader->error,
+                 "'%.*s' is a directory: give files, or pipe them in", NAME_SHOWN,
+                 input_name(reader, reader->current));
+        return false;
     }
-    if (!standard && access(name, R_OK) != 0) die("cannot open '%s': %s", name, strerror(errno));
+    if (!standard && access(name, R_OK) != 0) return reader_fail(reader, "open");
     if (S_ISREG(status.st_mode)) {
-        *total += (uint64_t)status.st_size;
+        reader->total_bytes += (uint64_t)status.st_size;
     } else {
         *known = false;
     }
+    return true;
 }
 
-void reader_open(struct reader *reader, const struct words *inputs, uint8_t delimiter) {
+static void reader_start(struct reader *reader, const struct words *inputs, uint8_t delimiter) {
     static const char *const standard[] = {"-"};
     memset(reader, 0, sizeof *reader);
     reader->names = inputs->count != 0 ? inputs->at : standard;
     reader->count = inputs->count != 0 ? inputs->count : 1;
     reader->delimiter = delimiter;
     reader->descriptor = reader->stop = -1;
+}
+
+void reader_open(struct reader *reader, const struct words *inputs, uint8_t delimiter) {
     bool known = true;
-    for (size_t i = 0; i < reader->count; i++) {
-        look_at(reader->names[i], &reader->total_bytes, &known);
+    reader_start(reader, inputs, delimiter);
+    for (; reader->current < reader->count; reader->current++) {
+        if (!look_at_current(reader, &known)) die("%s", reader->error);
     }
+    reader->current = 0;
     if (!known) reader->total_bytes = 0;
+}
+
+void reader_open_unseen(struct reader *reader, const struct words *inputs, uint8_t delimiter) {
+    reader_start(reader, inputs, delimiter);
+    reader->goes_on = true;
 }
 
 void reader_close(struct reader *reader) {
@@ -134,10 +158,12 @@ void reader_close(struct reader *reader) {
 
 /* ---- blocks from inputs */
 
-static bool reader_fail(struct reader *reader, const char *what) {
-    snprintf(reader->error, sizeof reader->error, "cannot %s '%.*s': %s", what, NAME_SHOWN,
-             input_name(reader, reader->current), strerror(errno));
-    return false;
+/* A named pipe may have no writer yet: that is for await_input to wait for, which can be ended, and
+ * not for open. */
+static int open_input(const char *name) {
+    struct stat status;
+    const bool named_pipe = stat(name, &status) == 0 && S_ISFIFO(status.st_mode);
+    return open(name, O_RDONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0));
 }
 
 static bool open_current(struct reader *reader) {
@@ -146,7 +172,7 @@ static bool open_current(struct reader *reader) {
     if (is_stdin(name)) {
         reader->descriptor = STDIN_FILENO;
     } else {
-        reader->descriptor = open(name, O_RDONLY | O_CLOEXEC);
+        reader->descriptor = open_input(name);
         if (reader->descriptor < 0) return reader_fail(reader, "open");
         posix_fadvise(reader->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
@@ -198,9 +224,15 @@ static bool await_input(const struct reader *reader) {
     return ends[0].revents == 0;
 }
 
-/* Fills the block from the open input: 1 a block, 0 the input is at its end and had nothing
- * left, -1 an error, or nobody wants it. */
-static int fill(struct reader *reader, struct block *block) {
+enum filled {
+    FILLED,
+    FILLED_NOTHING, /* the input is at its end and had nothing left */
+    FILLED_FAILED,
+    FILLED_STOPPED /* nobody wants it */
+};
+
+/* Fills the block from the open input. */
+static enum filled fill(struct reader *reader, struct block *block) {
     size_t used = reader->carry_length;
     block_room(block, used + BLOCK_BYTES);
     if (used != 0) memcpy(block->data, reader->carry, used);
@@ -209,17 +241,17 @@ static int fill(struct reader *reader, struct block *block) {
         block_room(block, used + BLOCK_BYTES / 2);
         size_t wanted = block->capacity - used;
         if (wanted > BLOCK_BYTES) wanted = BLOCK_BYTES;
-        if (reader->waits && reader->stop >= 0 && !await_input(reader)) return -1;
+        if (reader->waits && !await_input(reader)) return FILLED_STOPPED;
         const ssize_t got = read(reader->descriptor, block->data + used, wanted);
-        if (got < 0 && errno == EINTR) continue;
+        if (got < 0 && (errno == EINTR || (errno == EAGAIN && reader->waits))) continue;
         if (got < 0) {
             reader_fail(reader, "read");
-            return -1;
+            return FILLED_FAILED;
         }
         if (got == 0) {
             block->length = used;
-            block->unterminated = true;
-            return used != 0;
+            block->unterminated = block->pause = true;
+            return used != 0 ? FILLED : FILLED_NOTHING;
         }
         const size_t end = last_end(block->data, used, used + (size_t)got, reader->delimiter);
         used += (size_t)got;
@@ -227,20 +259,27 @@ static int fill(struct reader *reader, struct block *block) {
             keep_carry(reader, block->data + end, used - end);
             block->length = end;
             block->pause = (size_t)got < wanted;
-            return 1;
+            return FILLED;
         }
     }
 }
 
+static bool may_go_on(const struct reader *reader) {
+    return reader->goes_on || reader->error[0] == '\0';
+}
+
 bool reader_next(struct reader *reader, struct block *block) {
-    while (reader->error[0] == '\0' && reader->current < reader->count) {
-        if (reader->descriptor < 0 && !open_current(reader)) return false;
+    while (reader->current < reader->count && may_go_on(reader)) {
+        if (reader->descriptor < 0 && !open_current(reader)) {
+            reader->current++;
+            continue;
+        }
         block->input = reader->current;
         block->unterminated = block->pause = false;
-        const int filled = fill(reader, block);
-        if (filled < 0) return false;
-        if (filled == 0 || block->unterminated) close_current(reader);
-        if (filled > 0) {
+        const enum filled filled = fill(reader, block);
+        if (filled == FILLED_STOPPED) return false;
+        if (filled != FILLED || block->unterminated) close_current(reader);
+        if (filled == FILLED) {
             block->sequence = reader->sequence++;
             return true;
         }

@@ -83,12 +83,17 @@ struct reader {
     size_t carry_length, carry_capacity;
     uint64_t sequence;
     uint64_t total_bytes;         /* of all inputs; 0 if it is not known */
-    char error[NAME_SHOWN + 200]; /* why it stopped; "" if at the end */
+    bool goes_on;                 /* with the next input, if one cannot be read */
+    char error[NAME_SHOWN + 200]; /* what could not be read first; "" if all was */
 };
 
 /* Looks at all inputs first (that they exist, can be read, are no directories), so that work
  * does not begin that cannot be ended.  No input at all is standard input.  Dies. */
 void reader_open(struct reader *reader, const struct words *inputs, uint8_t delimiter);
+
+/* The same for one who may well stop before the end, as grep -q does: no input is looked at before
+ * its turn, and one that cannot be read is passed over; `error` tells of it at the end. */
+void reader_open_unseen(struct reader *reader, const struct words *inputs, uint8_t delimiter);
 
 /* Dies if an input is the file that standard output goes to: it would never end. */
 void reader_check_output(const struct reader *reader);
@@ -97,7 +102,7 @@ void reader_check_output(const struct reader *reader);
  * the pipe `descriptor` is closed; -1: never. */
 void reader_stop_at(struct reader *reader, int descriptor);
 
-/* The next block; false at the end, or with `error` set. */
+/* The next block; false at the end, or where it can go on no more: see `error`. */
 bool reader_next(struct reader *reader, struct block *block);
 void reader_close(struct reader *reader);
 

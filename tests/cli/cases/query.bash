@@ -42,6 +42,11 @@ check '- among others' in='banana\n' out='apple\nbanana\ncherry\n' -- "$TAMIS" q
 check 'empty input among others' out='apple\ncherry\n' -- "$TAMIS" query f.tamis empty in empty in2 empty
 check 'a missing input' rc=2 err="cannot open 'nope': No such file" -- "$TAMIS" query f.tamis nope
 check 'a missing input before anything is printed' rc=2 out='' -- "$TAMIS" query f.tamis in nope
+# -q: nothing but the first counts, as with grep
+check '-q: a missing input after the first' out='' err='' -- "$TAMIS" query -q f.tamis in nope
+check '-q: a missing input before it' out='' err='' -- "$TAMIS" query -q f.tamis nope . in
+check '-q: a missing input and none' rc=2 err="cannot open 'nope': No such file" -- "$TAMIS" query -q f.tamis nope none empty
+check '-q: a directory and none' rc=2 err="cannot read '[.]': Is a directory" -- "$TAMIS" query -q f.tamis . empty
 mkdir dir
 check 'a directory as input' rc=2 err="'dir' is a directory" -- "$TAMIS" query f.tamis dir
 check 'a directory as standard input' rc=2 err='directory' -- bash -c '"$TAMIS" query f.tamis < dir'
@@ -148,6 +153,23 @@ check '-q stops at the first, whoever waits for more' out='' err='' -- bash -c '
 check 'so does an error' rc=2 out='' err="line 200001: the record has 1 field" -- bash -c '
     mkfifo e; { sed "s/^/x\t/" third third; echo pear; exec sleep 60; } >e & writer=$!
     timeout 20 "$TAMIS" query -j 3 -F 2 t.tamis <e >printed; code=$?; kill $writer; exit $code'
+check 'so does a named pipe without a writer' out='' err='' -- bash -c '
+    mkfifo w; { cat third third; echo pear; } >last; timeout 20 "$TAMIS" query -j 4 -v -q t.tamis last w'
+check 'a named pipe whose writer comes late' out='apple\n2:apple\n' -- timeout 20 bash -c '
+    { sleep 0.3; exec 3>w; sleep 0.3; echo apple >&3; } & "$TAMIS" query f.tamis w; "$TAMIS" query -n f.tamis in; wait'
+if command -v python3 >/dev/null; then
+    check 'an input that does not wait' out='2\n' -- python3 -c '
+import os, subprocess, sys, time
+ours, theirs = os.pipe()
+os.set_blocking(ours, False)
+child = subprocess.Popen([os.environ["TAMIS"], "query", "-c", "f.tamis"], stdin=ours)
+time.sleep(0.3)
+os.write(theirs, b"apple\n")
+time.sleep(0.2)
+os.write(theirs, b"cherry\n")
+os.close(theirs)
+sys.exit(child.wait())'
+fi
 cp in loop
 check 'the input is not the output' rc=2 err="'loop' is both input and output" -- bash -c '"$TAMIS" query f.tamis loop >>loop'
 check 'the output as standard input' rc=2 err='both input and output' -- bash -c '"$TAMIS" query f.tamis <loop >>loop'
