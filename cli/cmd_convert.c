@@ -62,8 +62,8 @@ static void convert_parse(struct args *args, struct convert_request *r) {
 static int convert_main(struct args *args) {
     struct convert_request r = {.keys = KEY_OPTIONS_INIT};
     convert_parse(args, &r);
-    const struct source source = {r.files.at[0], r.from, key_options_secret(&r.keys),
-                                  r.keys.key_file, r.part};
+    const struct source source = {r.files.at[0],   r.from, key_options_secret(&r.keys),
+                                  r.keys.key_file, r.part, NULL};
     tamis_filter *filter = filter_open(&source, OPEN_MAPPED);
     tamis_facts facts = filter_facts(filter);
     if (r.kind != TAMIS_AUTO && r.kind != facts.kind) {

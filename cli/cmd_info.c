@@ -232,8 +232,8 @@ static int info_main(struct args *args) {
     /* All are opened before anything is printed: the output is whole or nothing. */
     struct told *told = (struct told *)need(files.count * sizeof *told);
     for (size_t i = 0; i < files.count; i++) {
-        const struct source source = {files.at[i], format, key_options_secret(&keys), keys.key_file,
-                                      part};
+        const struct source source = {files.at[i],   format, key_options_secret(&keys),
+                                      keys.key_file, part,   NULL};
         told[i].container = part == NULL ? container_open(&source) : NULL;
         if (told[i].container != NULL) continue;
         tamis_filter *filter = filter_open(&source, OPEN_MAPPED);

@@ -58,8 +58,8 @@ static void merge_parse(struct args *args, struct merge_request *r) {
 }
 
 static tamis_filter *merge_open(const struct merge_request *r, size_t i, enum open_mode mode) {
-    const struct source source = {r->files.at[i], r->from, key_options_secret(&r->keys),
-                                  r->keys.key_file, r->part};
+    const struct source source = {r->files.at[i],   r->from, key_options_secret(&r->keys),
+                                  r->keys.key_file, r->part, NULL};
     return filter_open(&source, mode);
 }
 

@@ -278,22 +278,37 @@ static size_t mapped_most(size_t filters) {
     return limit.rlim_cur > DESCRIPTORS_SPARE ? (size_t)(limit.rlim_cur - DESCRIPTORS_SPARE) : 0;
 }
 
+/* The files of several filters among them; returns how many there are. */
+static size_t open_containers(struct query *q, const struct request *r) {
+    size_t containers = 0;
+    for (size_t f = 0; f < q->count; f++) {
+        struct member *m = &q->members[f];
+        m->container = request_container(r, m->path);
+        if (m->container == NULL) continue;
+        containers++;
+        m->part = r->part;
+        m->facts.format = tamis_container_format(m->container);
+        if (m->part != NULL) check_part(m);
+    }
+    return containers;
+}
+
 static void query_open(struct query *q, const struct request *r, const struct words *also) {
     q->count = 1 + also->count;
     q->members = (struct member *)need(q->count * sizeof *q->members);
     memset(q->members, 0, q->count * sizeof *q->members);
+    for (size_t f = 0; f < q->count; f++) {
+        q->members[f].path = f == 0 ? r->file : also->at[f - 1];
+    }
+    /* --part is for the files of several, if there is one: the others are asked as they are. */
+    struct request plain = *r;
+    if (open_containers(q, r) != 0) plain.part = NULL;
     const size_t mapped = mapped_most(q->count);
     for (size_t f = 0; f < q->count; f++) {
         struct member *m = &q->members[f];
-        m->path = f == 0 ? r->file : also->at[f - 1];
-        m->part = r->part;
-        m->container = request_container(r, m->path);
         if (m->container == NULL) {
-            m->filter = request_open(r, m->path, f < mapped ? OPEN_MAPPED : OPEN_OWNED);
+            m->filter = request_open(&plain, m->path, f < mapped ? OPEN_MAPPED : OPEN_OWNED);
             m->facts = filter_facts_brief(m->filter);
-        } else {
-            m->facts.format = tamis_container_format(m->container);
-            if (m->part != NULL) check_part(m);
         }
         m->form = key_form_merge(&m->facts, &r->keys, m->path);
     }

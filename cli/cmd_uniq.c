@@ -43,6 +43,9 @@ static const struct option_spec uniq_options[] = {
     {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
     OPTIONS_END};
 
+/* What is to be done about a file that is no filter of uniq. */
+#define NEW_FILE "give the name of a new file"
+
 struct uniq {
     struct hashing hashing; /* first: the pipeline's work reads it */
     tamis_filter *seen;
@@ -218,12 +221,11 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
     tamis_filter *filter = request_open(&r->common, file, OPEN_CHANGE);
     *facts = filter_facts_brief(filter);
     if (!(facts->caps & TAMIS_CAN_ADD)) {
-        die("'%s' is a %s filter, which takes no more keys: give the name of a new file", file,
+        die("'%s' is a %s filter, which takes no more keys: " NEW_FILE, file,
             tamis_kind_name(facts->kind));
     }
     if (!facts->prehashed) {
-        die("'%s' is a filter of another system, in which uniq cannot keep what it sees: give the "
-            "name of a new file",
+        die("'%s' is a filter of another system, in which uniq cannot keep what it sees: " NEW_FILE,
             file);
     }
     /* Written in another way it may differ in the last bit: 1/3e5, 0.00000333333333333333. */
@@ -280,6 +282,7 @@ static void uniq_start(struct uniq *u, const struct uniq_request *r) {
 
 static int uniq_main(struct args *args) {
     struct uniq_request r = {.common = REQUEST_INIT};
+    r.common.advice = NEW_FILE;
     struct uniq u = {.request = &r};
     struct reader reader;
     uniq_parse(args, &r);

@@ -57,7 +57,8 @@ tamis_kind kind_of(const char *name) {
 /* ---- opening */
 
 /* What the bytes could be, for those formats that nobody can be sure of. */
-static _Noreturn void not_recognised(const char *path) {
+static _Noreturn void not_recognised(const struct source *source) {
+    const char *path = source->path;
     char names[200] = "";
     size_t length = 0, used = 0;
     uint8_t *bytes = (uint8_t *)need(1);
@@ -77,9 +78,8 @@ static _Noreturn void not_recognised(const char *path) {
         used += (size_t)more;
     }
     if (names[0] == '\0') die("'%s' is not a filter of a known format", path);
-    die("'%s' is not a filter that can be told by its content; it could be %s: say which with "
-        "--from",
-        path, names);
+    die("'%s' is not a filter that can be told by its content; it could be %s: %s", path, names,
+        source->advice != NULL ? source->advice : "say which with --from");
 }
 
 static _Noreturn void cannot_open(const struct source *source, tamis_status status, int error) {
@@ -92,14 +92,14 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
         case TAMIS_E_WRONG_SECRET:
             die("'%s' was made with another secret than the one in '%s'", path, source->key_file);
         case TAMIS_E_FORMAT:
-            if (source->format == NULL) not_recognised(path);
+            if (source->format == NULL) not_recognised(source);
             die("'%s' is not a filter of the format %s", path, source->format);
         case TAMIS_E_PART:
             if (source->part != NULL)
                 die("'%s' has no one filter '%s': see 'tamis info'", path, source->part);
-            die("'%s' holds several filters, or none: say which with --part; 'tamis info' lists "
-                "them",
-                path);
+            die("'%s' holds several filters, or none: %s", path,
+                source->advice != NULL ? source->advice
+                                       : "say which with --part; 'tamis info' lists them");
         case TAMIS_E_NOMEM:
             die("cannot open '%s': out of memory", path);
         default:

@@ -13,6 +13,7 @@ struct source {
     const uint8_t *secret;
     const char *key_file; /* where the secret came from, for messages */
     const char *part;     /* --part; NULL: the file holds one filter */
+    const char *advice;   /* of a command without --from and --part; NULL: give those */
 };
 
 /* For the option --from or --to: the format of that name, with its parameters if it has some

@@ -21,8 +21,8 @@ void request_check(struct request *r) {
 }
 
 static struct source request_source(const struct request *r, const char *path) {
-    return (struct source){path, r->format, key_options_secret(&r->keys), r->keys.key_file,
-                           r->part};
+    return (struct source){path,    r->format, key_options_secret(&r->keys), r->keys.key_file,
+                           r->part, r->advice};
 }
 
 tamis_filter *request_open(const struct request *r, const char *path, enum open_mode mode) {

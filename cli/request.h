@@ -9,6 +9,7 @@
 
 struct request {
     const char *file, *format, *part;
+    const char *advice; /* as in struct source */
     struct key_options keys;
     struct run_options run;
     struct words inputs;

@@ -20,11 +20,12 @@
 
 /* ---- the file */
 
+#define CONVERT_IT "'tamis convert' makes a .tamis file of it"
+
 /* For one who has a filter that a server cannot be asked for: why. */
 static void check_served(const char *path, const tamis_facts *facts) {
     if (strcmp(facts->format, "tamis") != 0) {
-        die("'%s' is a filter of the format %s: 'tamis convert' makes a .tamis file of it", path,
-            facts->format);
+        die("'%s' is a filter of the format %s: " CONVERT_IT, path, facts->format);
     }
     /* As the module has it: a server hashes the bytes that it is asked for, and nothing else. */
     const uint32_t changing = facts->form.flags & ~(uint32_t)TAMIS_KEY_STRIP_CR;
@@ -92,6 +93,7 @@ int redis_put_main(struct args *args) {
     if (r.common.inputs.count == 0) die("which file? Give that of a filter");
     if (r.common.inputs.count != 1) die("one file at a time, please");
     const char *path = r.common.inputs.at[0];
+    r.common.advice = CONVERT_IT;
     const tamis_facts facts = check_file(&r, path);
     tamis_cluster *cluster = redis_connect(&r);
     upload(&r, cluster, path, facts.keyed);

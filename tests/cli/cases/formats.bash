@@ -59,6 +59,13 @@ check 'a part that there is not' rc=2 err="multi.parquet' has no filter '9/b': s
 check 'a column that there is not' rc=2 err="has no filter 'zz'" in='a new one\n' -- "$TAMIS" query --part zz multi.parquet
 check 'a column that there is' in='a new one\n' out='*' -- "$TAMIS" query --part b multi.parquet
 check 'not there yet' rc=1 in='a new one\n' out='' -- "$TAMIS" query --part 0/b multi.parquet
+printf 'a new one\n' | build plain.tamis -p 1e-9
+check '--part is not for plain filters that are asked too' in='a new one\n' out='plain.tamis:a new one\n' -- "$TAMIS" query -l --part 0/b --also plain.tamis multi.parquet
+check 'nor for the first' in='a new one\n' out='a new one\n' -- "$TAMIS" query --part 0/b --also multi.parquet plain.tamis
+check 'but none has such a part' rc=2 err="plain.tamis' has no one filter '0/b'" -- "$TAMIS" query --part 0/b --also plain.tamis plain.tamis
+check 'uniq has no --part' rc=2 in='a new one\n' out='' err='multi.parquet. holds several filters, or none: give the name of a new file' -- "$TAMIS" uniq --save multi.parquet
+"$TAMIS" build -q --to seiflotfy -o untold.go "$keys/small.txt"
+check 'nor --from' rc=2 in='a new one\n' out='' err='could be .*seiflotfy: give the name of a new file' -- "$TAMIS" uniq --save untold.go
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 cp multi.parquet before.parquet
 check 'no standard input: the file is not its own' rc=2 err='standard input' -- bash -c '"$TAMIS" add --part 0/b multi.parquet <&-'
