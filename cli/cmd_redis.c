@@ -167,7 +167,7 @@ const struct command command_redis = {
     "\n"
     "  reserve   make an empty filter\n"
     "  load      add the records of the inputs\n"
-    "  put       put the file of a static filter, as one key\n"
+    "  put       put the file of a filter, as one key\n"
     "  query     print the records that may be in it\n"
     "  info      what it is and how full\n"
     "  drop      delete it\n"

@@ -10,6 +10,12 @@ _tamis() {
     local server='-s --server --user --patience --tls --cacert --cert --key'
     local options values=''
 
+    # --kind=cu is three words to bash.
+    if [ "$current" = = ]; then
+        current=''
+    elif [ "$previous" = = ]; then
+        previous=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W "$commands help --help --version" -- "$current")
@@ -50,7 +56,10 @@ _tamis() {
     esac
 
     case $previous in
-        -k | --kind) values='bloom block counting cuckoo xor fuse ribbon growing' ;;
+        -k | --kind)
+            values='bloom block counting cuckoo xor fuse ribbon growing'
+            [[ $command != redis* ]] || values='bloom cuckoo'
+            ;;
         --as) values='bytes utf16 i32 i64 u64 f32 f64' ;;
         --need) values='delete grow merge static' ;;
         --to | --from)

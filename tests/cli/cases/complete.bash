@@ -26,10 +26,19 @@ for command in plan build add remove query uniq info verify measure merge conver
     page=$root/doc/man/tamis-${command%% *}.1
     while read -r option; do
         truth "man page of $command has $option" grep -Eq "Fl -${option#--}( |$)" "$page" "$root/doc/man/tamis.1"
-        truth "zsh has $option of $command" grep -Eq -- "(^|['{,*])$option['\[,}]" "$root/completions/_tamis"
+        truth "zsh has $option of $command" grep -Eq -- "(^|['{,*])$option=?['\[,}]" "$root/completions/_tamis"
         truth "fish has $option of $command" grep -Eq -- "-l ${option#--} " "$root/completions/tamis.fish"
     done <told
 done
+# commands and verbs, as --help tells of them
+listed() { grep -E '^  [a-z]+ +[a-z]' | awk '{print $1}' | sort; } # < help
+zsh_list() { sed -n "/^    $1=(/,/^    )/s/^ *'\([a-z]*\):.*/\1/p" "$root/completions/_tamis" | sort; }
+"$TAMIS" --help | sed -n '/^Commands/,/^Examples/p' | listed >told
+zsh_list commands | grep -vx help >offered
+same 'zsh: commands' told offered
+"$TAMIS" redis --help | sed '/^Examples/,$d' | listed >told
+zsh_list verbs >offered
+same 'zsh: verbs' told offered
 if command -v mandoc >/dev/null; then
     for page in "$root"/doc/man/*.1; do
         truth "$(basename "$page") is clean" test -z "$(cd "$root/doc/man" && mandoc -T lint "${page##*/}" 2>&1 |
@@ -53,6 +62,9 @@ offers 'all commands' 'plan build add remove query uniq info verify measure merg
 offers 'a verb' 'reserve' tamis redis r
 offers 'an option of a verb' '--shards' tamis redis reserve --sh
 offers 'a kind' 'cuckoo' tamis build -k cu
+offers 'a kind of a server' 'bloom cuckoo' tamis redis reserve -k ''
+offers 'a kind behind =' 'cuckoo' tamis build --kind = cu
+offers 'needs behind =' 'delete grow merge static' tamis plan --need =
 offers 'a type' 'i32 i64' tamis query --as i
 offers 'a need' 'static' tamis plan --need s
 offers 'an option' '--prehashed --progress' tamis query --pr
