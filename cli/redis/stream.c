@@ -121,9 +121,11 @@ static bool stream_emit(void *context, struct block *block, uint64_t before) {
         more = take_batch(s, block, batch, good ? at : batch->start[batch->count], before);
         block->records += batch->count;
     }
-    /* What is before a record without a key is done, and shown, before that is told. */
-    if (more && (block->pause || !good)) more = flush(s);
-    if (block->pause || !good) output_flush(&s->output);
+    /* What is before a record without a key is done, and shown, before that is told; and whoever
+     * wants but the first does not read on without an answer. */
+    const bool now = block->pause || !good || s->quiet;
+    if (more && now) more = flush(s);
+    if (now) output_flush(&s->output);
     batch_free(batch);
     free(batch);
     return more && s->output.error == 0;
@@ -143,8 +145,12 @@ static void stream_run(struct stream *s, struct redis_request *r, const char *ve
     s->delimiter = r->common.keys.delimiter;
     s->window = (struct window *)need(sizeof *s->window);
     memset(s->window, 0, sizeof *s->window);
-    reader_open(&reader, &r->common.inputs, s->delimiter);
-    if (s->keep_records) reader_check_output(&reader);
+    if (s->quiet) {
+        reader_open_unseen(&reader, &r->common.inputs, s->delimiter);
+    } else {
+        reader_open(&reader, &r->common.inputs, s->delimiter);
+        if (s->keep_records) reader_check_output(&reader);
+    }
     tamis_cluster *cluster = redis_connect(r);
     s->filter = redis_find(cluster, r);
     if (s->adds && s->filter.kind == TAMIS_SHARDED_STATIC) {

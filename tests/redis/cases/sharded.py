@@ -48,6 +48,10 @@ def test_load_and_query():
         assert redis("query", "-q", "seen", data=_lines("x", "b")).stdout == b""
         redis("query", "seen", data=_lines("x", "y"), check=(1,))
         redis("query", "-q", "seen", data=b"", check=(1,))
+        redis("query", "-q", "seen", "-", "/nowhere", data=_lines("b"))
+        redis("query", "-q", "seen", "/nowhere", "-", data=_lines("b"))
+        done = redis("query", "-q", "seen", "-", "/nowhere", data=_lines("x"), check=(2,))
+        assert b"cannot open '/nowhere'" in done.stderr, done.stderr
         assert redis("query", "seen", data=b"x\na").stdout == b"a"
         assert redis("query", "seen", data=b"a\nb").stdout == b"a\nb"
 
