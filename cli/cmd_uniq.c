@@ -233,7 +233,8 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
         die("'%s' was made with -p %s, and -p %s contradicts that: leave it out", file,
             text_exact(facts->rate_target).at, text_exact(r->rate).at);
     }
-    if (r->has_seed && r->seed != facts->seed) {
+    /* With a secret there is no seed. */
+    if (r->has_seed && !facts->keyed && r->seed != facts->seed) {
         die("'%s' was made with --seed %llu, and --seed %llu contradicts that: leave it out", file,
             (unsigned long long)facts->seed, (unsigned long long)r->seed);
     }

@@ -60,6 +60,13 @@ rm percent.tamis third.tamis
 cp s.tamis before
 check 'save: another rate' rc=2 in='x\n' out='' err="made with -p 1e-6, and -p 0.01 contradicts" -- "$TAMIS" uniq -p 1% --save s.tamis
 check 'save: another seed' rc=2 in='x\n' err='--seed 0, and --seed 5 contradicts' -- "$TAMIS" uniq --seed 5 --save s.tamis
+printf '00112233445566778899aabbccddeeff\n' >secret
+for run in first second; do
+    check "save: a seed beside a secret, $run run" in='x\n' out='*' -- "$TAMIS" uniq --key-file secret --seed 5 --save seeded.tamis
+done
+truth 'the second run has seen it' test ! -s "$work/out"
+check 'save: a seed for hashes' in='0123456789abcdef\n' out='*' -- "$TAMIS" uniq --prehashed --seed 5 --save h.tamis
+check 'save: the same seed for hashes' in='0123456789abcdef\n' -- "$TAMIS" uniq --prehashed --seed 5 --save h.tamis
 check 'save: another form' rc=2 in='x\n' err='without --fold-case' -- "$TAMIS" uniq --fold-case --save s.tamis
 check 'save: bad input' rc=2 in='0\n' err='*' out='*' -- "$TAMIS" uniq --hex --save s.tamis
 same 'save: as it was' s.tamis before
