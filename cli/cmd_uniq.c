@@ -51,7 +51,8 @@ struct uniq {
     tamis_filter *seen;
     tamis_filter *first; /* that `seen` was before it was made anew; else NULL */
     tamis_filter *told;  /* --repeated: those printed; else NULL */
-    bool reopened;       /* `seen` is from an earlier run */
+    bool reopened;       /* `seen` is from an earlier run, */
+    bool counts;         /* and would count what comes again */
     bool counting;
     struct output output;
     bool open_end; /* the last record printed had no delimiter */
@@ -159,13 +160,25 @@ static void take_sample(struct uniq *u, const struct block *block) {
     if (u->records >= SAMPLE_RECORDS) resize(u);
 }
 
+/* Puts in what is not there yet.  A kind that can remove would take each repeat as one key more: a
+ * cuckoo filter is full of them soon, and what was seen often would have to be removed as often. */
+static tamis_status see(const struct uniq *u, const uint64_t *hashes, size_t count, bool *fresh) {
+    tamis_status status = TAMIS_OK;
+    if (!u->counts) return tamis_add_hash_batch(u->seen, hashes, count, fresh, NULL);
+    for (size_t i = 0; i < count && status == TAMIS_OK; i++) {
+        fresh[i] = !tamis_contains_hash(u->seen, hashes[i]);
+        if (fresh[i]) status = tamis_add_hash(u->seen, hashes[i], NULL);
+    }
+    return status;
+}
+
 static bool uniq_emit(void *context, struct block *block, uint64_t before) {
     struct uniq *u = (struct uniq *)context;
     bool chosen[BATCH_KEYS];
     (void)before;
     for (size_t at = 0; at < block->records && u->status == TAMIS_OK; at += BATCH_KEYS) {
         const size_t left = block->records - at, count = left < BATCH_KEYS ? left : BATCH_KEYS;
-        u->status = tamis_add_hash_batch(u->seen, block->hashes + at, count, chosen, NULL);
+        u->status = see(u, block->hashes + at, count, chosen);
         if (u->status != TAMIS_OK) break;
         for (size_t i = 0; i < count; i++) u->fresh += chosen[i];
         if (u->told != NULL) choose_repeated(u, block->hashes + at, chosen, count);
@@ -269,6 +282,7 @@ static void uniq_start(struct uniq *u, const struct uniq_request *r) {
         tamis_facts facts;
         u->seen = uniq_reopen(r, &facts);
         u->reopened = true;
+        u->counts = (facts.caps & TAMIS_CAN_REMOVE) != 0;
         u->hashing.form = key_form_merge(&facts, keys, r->common.file);
     } else {
         u->seen = uniq_create(r, 0);

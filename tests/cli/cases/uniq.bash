@@ -116,3 +116,14 @@ seq 100 | "$TAMIS" build -q --to parquet -n 100 -o p.parquet
 check 'one that promises nothing' in='5\nx\n' out='x\n' err='expect at most [0-9.e-]+ wrongly dropped \(rate 0?\.?[0-9.e-]+ ?%?\)' -- "$TAMIS" uniq --save p.parquet
 seq 100 | "$TAMIS" build -q --to guava -n 100 -o g.guava
 check "another system's" rc=2 err="'g.guava' is a filter of another system" -- "$TAMIS" uniq --save g.guava
+
+# in a kind that can remove, what comes again is there once
+for kind in cuckoo counting; do
+    printf 'a\nb\n' | build r.tamis -k $kind -n 100
+    check "$kind: many repeats" in='x\nx\nx\nx\nx\nx\nx\nx\nx\nx\na\n' out='x\n' err='11 records, 1 new' -- "$TAMIS" uniq --save r.tamis
+    check "$kind: and again" in='x\nb\n' out='' -- "$TAMIS" uniq --save r.tamis
+    check "$kind: one of them is removed" in='x\n' -- "$TAMIS" remove r.tamis
+    check "$kind: and is new" in='x\na\n' out='x\n' -- "$TAMIS" uniq --save r.tamis
+done
+seq 100 | build r.tamis -k cuckoo -n 100 -p 1e-4
+check 'cuckoo: full of what comes again' out='' -- bash -c 'seq 100 | "$TAMIS" uniq --save r.tamis'
