@@ -102,6 +102,11 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
                                        : "say which with --part; 'tamis info' lists them");
         case TAMIS_E_NOMEM:
             die("cannot open '%s': out of memory", path);
+        case TAMIS_E_ARGUMENT:
+            if (source->format == NULL)
+                die("cannot read '%s': %s", path, tamis_status_text(status));
+            die("cannot read '%s' as %s: parameters are missing, or wrong, for this format: %s",
+                path, source->format, tamis_format_about(source->format));
         default:
             if (source->format != NULL) {
                 die("cannot read '%s' as %s: %s", path, source->format, tamis_status_text(status));

@@ -66,6 +66,11 @@ check 'but none has such a part' rc=2 err="plain.tamis' has no one filter '0/b'"
 check 'uniq has no --part' rc=2 in='a new one\n' out='' err='multi.parquet. holds several filters, or none: give the name of a new file' -- "$TAMIS" uniq --save multi.parquet
 "$TAMIS" build -q --to seiflotfy -o untold.go "$keys/small.txt"
 check 'nor --from' rc=2 in='a new one\n' out='' err='could be .*seiflotfy: give the name of a new file' -- "$TAMIS" uniq --save untold.go
+"$TAMIS" build -q --to libbloom1 -o bits.1 "$keys/small.txt"
+check 'parameters that are needed are told' rc=2 err='parameters are missing.*libbloom1:entries=N,error=P' -- "$TAMIS" info --from libbloom1 bits.1
+for format in $("$TAMIS" info --from zzzzzz bits.1 2>&1 | sed 's/.*the formats are //; s/,//g'); do
+    truth "the man page has $format" grep -Eq "^\.It Cm (.* )?$format( |$)" "$here/../../doc/man/tamis.1"
+done
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 cp multi.parquet before.parquet
 check 'no standard input: the file is not its own' rc=2 err='standard input' -- bash -c '"$TAMIS" add --part 0/b multi.parquet <&-'
