@@ -137,6 +137,13 @@ static const struct tamis__ops *block_ops(const struct tamis__shape *shape, uint
 /* ---- the whole table */
 
 /* The rate is that of the very table, so it is right after merging and overfilling too. */
+/* Keys that may have the seed of another: no more than were added, where that is known.  Of a few
+ * keys the estimate is off by some percent, and the lowest rates are ruled by this alone. */
+static double block_keys(const tamis_filter *f, double distinct) {
+    const uint64_t adds = __atomic_load_n(&f->adds, __ATOMIC_RELAXED);
+    return adds != 0 && (double)adds < distinct ? (double)adds : distinct;
+}
+
 static void block_state(const tamis_filter *f, struct tamis__state *state) {
     const uint64_t lines = f->shape.word[BLOCK_LINES];
     const double count = (double)lines;
@@ -146,7 +153,8 @@ static void block_state(const tamis_filter *f, struct tamis__state *state) {
         (struct tamis__state){.fill = (double)tally.ones / (count * BLOCK_LINE_BITS), .stages = 1};
     state->distinct = tamis__block_distinct(lines, (unsigned)f->shape.word[BLOCK_HASHES],
                                             state->fill, &state->distinct_error);
-    const double rate = tally.matches / count + state->distinct / count * BLOCK_SAME_SEED;
+    const double rate =
+        tally.matches / count + block_keys(f, state->distinct) / count * BLOCK_SAME_SEED;
     state->rate_now = rate < 1 ? rate : 1;
 }
 
