@@ -195,14 +195,13 @@ static size_t lay_out(struct fusing *f, uint8_t *block) {
 
 tamis_status tamis__fast_build_fuse(const tamis_allocator *a, const uint64_t *keys, size_t count,
                                     struct tamis__shape *shape, uint8_t *table) {
-    static uint8_t nowhere[1];
     struct fusing f = {.length = shape->word[TAMIS__FAST_LENGTH],
                        .segments = shape->word[TAMIS__FAST_SEGMENTS],
                        .slots = tamis__fast_slots_of(TAMIS_FUSE, shape),
                        .count = count,
                        .lg_runs = 1};
     while ((uint64_t)1 << f.lg_runs < f.segments) f.lg_runs++;
-    const size_t size = lay_out(&f, nowhere);
+    const size_t size = lay_out(&f, table); /* the first time for its size alone */
     uint8_t *block = tamis__alloc(a, size);
     if (block == NULL) return TAMIS_E_NOMEM;
     (void)lay_out(&f, block);
