@@ -141,7 +141,8 @@ static void verdict_json(const struct verdict *v) {
 
 static void verdict_text(const struct verdict *v) {
     printf("%s: %s of %s %s taken for present\n", v->file, text_count(v->hits).at,
-           text_things(v->samples, "absent key").at, v->hits == 1 ? "was" : "were");
+           text_things(v->samples, "absent key").at,
+           v->hits == 1 || v->samples == 1 ? "was" : "were");
     printf("measured  %s, with 99 %% confidence from %s to %s\n", text_rate(v->rate).at,
            text_rate(v->low).at, text_rate(v->high).at);
     printf("expected  %s\n", text_rate(v->facts->rate_now).at);

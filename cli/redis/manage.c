@@ -150,9 +150,9 @@ int redis_reserve_main(struct args *args) {
     }
     if (!r.common.run.quiet) {
         const size_t nodes = tamis_cluster_nodes(cluster);
-        say("%s: reserved for %s keys, %u shard%s on %zu node%s", r.common.file,
-            text_count(r.want.capacity).at, (unsigned)r.want.shards, r.want.shards == 1 ? "" : "s",
-            nodes, nodes == 1 ? "" : "s");
+        say("%s: reserved for %s, %u shard%s on %zu node%s", r.common.file,
+            text_things(r.want.capacity, "key").at, (unsigned)r.want.shards,
+            r.want.shards == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
     }
     tamis_cluster_free(cluster);
     return EXIT_DONE;

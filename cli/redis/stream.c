@@ -188,10 +188,10 @@ int redis_load_main(struct args *args) {
     tamis_cluster *cluster = s.filter.cluster;
     if (!r.common.run.quiet) {
         if (!tamis_sharded_info(&s.filter, &facts)) die("%s", tamis_cluster_error(cluster));
-        say("%s: loaded %s keys, %s of them new; now %s keys in %u shard%s, %s, %.2f bits/key",
-            r.common.file, text_count(s.sent).at, text_count(s.selected).at,
-            text_count(facts.items).at, (unsigned)s.filter.shards, s.filter.shards == 1 ? "" : "s",
-            text_bytes(facts.bytes).at,
+        say("%s: loaded %s, %s of them new; now %s in %u shard%s, %s, %.2f bits/key", r.common.file,
+            text_things(s.sent, "key").at, text_count(s.selected).at,
+            text_things(facts.items, "key").at, (unsigned)s.filter.shards,
+            s.filter.shards == 1 ? "" : "s", text_bytes(facts.bytes).at,
             facts.items != 0 ? 8.0 * (double)facts.bytes / (double)facts.items : 0.0);
     }
     tamis_cluster_free(cluster);

@@ -29,6 +29,8 @@ check 'measure: text' out='*' -- "$TAMIS" measure b.tamis
 truth 'measure: 99 % confidence' grep -Eq '^measured  0\.[0-9]+ %, with 99 % confidence from 0\.[0-9]+ % to [01]\.?[0-9]* %$' "$work/out"
 check 'measure: --samples' out='*' -- "$TAMIS" measure --samples 20K b.tamis
 truth 'measure: so many' grep -q 'of 20,000 absent keys' "$work/out"
+check 'measure: one sample' out='*' -- "$TAMIS" measure --samples 1 b.tamis
+truth 'measure: one was' grep -q 'of 1 absent key was taken' "$work/out"
 check 'measure: given keys' out='*' -- "$TAMIS" measure b.tamis others
 truth 'measure: so many' grep -q 'of 10,000 absent keys' "$work/out"
 check 'measure: - is standard input' in='q\nr\n' out='*' -- "$TAMIS" measure b.tamis -

@@ -46,6 +46,9 @@ def test_load_and_query():
         assert redis("query", "-c", "seen", data=_lines("a", "x", "c")).stdout == b"2\n"
         assert redis("query", "-n", "seen", data=_lines("x", "b", "c")).stdout == b"2:b\n3:c\n"
         assert redis("query", "-q", "seen", data=_lines("x", "b")).stdout == b""
+        redis("reserve", "one", "-n", "10")
+        done = redis("load", "one", data=_lines("a"))
+        assert b"loaded 1 key, 1 of them new; now 1 key in" in done.stderr, done.stderr
         redis("query", "seen", data=_lines("x", "y"), check=(1,))
         redis("query", "-q", "seen", data=b"", check=(1,))
         redis("query", "-q", "seen", "-", "/nowhere", data=_lines("b"))
