@@ -146,7 +146,7 @@ static struct text rate_option(const struct plan *plan) {
         rate = strtod(text.at, NULL); /* as build will read it */
         const tamis_status status = size_of(plan, plan->choice->kind, rate, &sizing);
         const bool fits = status == TAMIS_OK && sizing.bytes <= plan->want.bytes;
-        if (fits || rate > 0.98) return text;
+        if (fits || rate_above(rate) >= 1) return text;
     }
 }
 
