@@ -136,7 +136,6 @@ static const struct tamis__ops *block_ops(const struct tamis__shape *shape, uint
 
 /* ---- the whole table */
 
-/* The rate is that of the very table, so it is right after merging and overfilling too. */
 /* Keys that may have the seed of another: no more than were added, where that is known.  Of a few
  * keys the estimate is off by some percent, and the lowest rates are ruled by this alone. */
 static double block_keys(const tamis_filter *f, double distinct) {
@@ -144,6 +143,7 @@ static double block_keys(const tamis_filter *f, double distinct) {
     return adds != 0 && (double)adds < distinct ? (double)adds : distinct;
 }
 
+/* The rate is that of the very table, so it is right after merging and overfilling too. */
 static void block_state(const tamis_filter *f, struct tamis__state *state) {
     const uint64_t lines = f->shape.word[BLOCK_LINES];
     const double count = (double)lines;
