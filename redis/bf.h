@@ -17,6 +17,8 @@
 #define BF_ERROR_MOST 0.25 /* what is asked above is taken as this */
 #define BF_GENERATIONS_MOST 64
 #define BF_CHAINS_MOST 128
+/* Items that the links of a chain are reckoned for: so many in all chains are still a number. */
+#define BF_RECKONED_MOST (UINT64_MAX / 4 / BF_CHAINS_MOST)
 
 /* A store, and the links that it is reckoned in: see bf_filter.c. */
 struct chain {

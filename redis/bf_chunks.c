@@ -74,10 +74,10 @@ static bool is_sane(const struct bf *f, uint32_t chains) {
            chains <= BF_CHAINS_MOST;
 }
 
+/* All links but the newest have had an item at least. */
 static bool chain_is_sane(const struct chain *c) {
-    const uint64_t most = UINT64_MAX / 4;
-    return c->links >= 1 && c->before < most / BF_CHAINS_MOST &&
-           c->last_capacity <= most / BF_CHAINS_MOST && c->last_capacity >= 1 &&
+    return c->links >= 1 && c->links - 1 <= c->before && c->before <= BF_RECKONED_MOST &&
+           c->last_capacity <= BF_RECKONED_MOST && c->last_capacity >= 1 &&
            c->last_size <= c->last_capacity && c->first_capacity >= 1 &&
            c->first_capacity <= BF_CAPACITY_MOST && c->epoch < (uint64_t)1 << 60;
 }

@@ -222,7 +222,10 @@ void bf_contains(const struct bf *f, const struct items *items, uint64_t epoch, 
 /* Counts one item more; false if the chain is full and must not scale. */
 static bool reckon(const struct bf *f, struct chain *c) {
     if (c->last_size >= c->last_capacity) {
-        if (f->expansion == 0 || c->last_capacity > UINT64_MAX / 2 / f->expansion) return false;
+        if (f->expansion == 0 || c->last_capacity > BF_RECKONED_MOST / f->expansion ||
+            c->last_capacity > BF_RECKONED_MOST - c->before) {
+            return false;
+        }
         c->before += c->last_capacity;
         c->last_capacity *= f->expansion;
         c->last_size = 0;

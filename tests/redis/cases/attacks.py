@@ -132,6 +132,31 @@ def test_endless_subfilters():
         exercise(c, "target", True)
 
 
+def test_links_beyond_all_numbers():
+    """What is accepted stays what can be read: else the server would not load its own file."""
+    links, most = 72, 2**55 - 1  # the first is where they are in the header
+    with Attacked() as (_, c):
+        for expansion in ("1", "2", "32768"):
+            c.do("BF.RESERVE", "k", "0.01", "10", "EXPANSION", expansion)
+            c.do("BF.MADD", "k", *["%d" % i for i in range(25)])
+            (_, good), *pieces = chunks(c, "BF", "k")
+            before, last = struct.unpack_from("<QQ", good, links + 8)
+            for numbers in ((2**64 - 1, before, last, last), (before + 1, before, last, last),
+                            (2, before, most, most), (2, most, last, last), (2, most, most, most),
+                            (3, before, 2**54, 2**54)):
+                header = bytearray(good)
+                struct.pack_into("<4Q", header, links, *numbers)
+                struct.pack_into("<Q", header, 0, numbers[1] + numbers[3])
+                reply = c.call("BF.LOADCHUNK", "target", "1", reseal(bytes(header)))
+                for at, piece in pieces if reply == "OK" else []:
+                    c.do("BF.LOADCHUNK", "target", str(at), piece)
+                c.call("BF.MADD", "target", *["more-%d" % i for i in range(5)])
+                if reply == "OK":
+                    c.do("RESTORE", "again", "0", c.do("DUMP", "target"), "REPLACE")
+                    exercise(c, "target", False)
+            c.do("DEL", "k")
+
+
 def test_header_of_many_segments():
     """Two megabytes that tell of 16 million segments, of which none is there."""
     layer = struct.pack("<IIQQd", 1, 2048, 2**32, 0, 0.001) + bytes(256)
