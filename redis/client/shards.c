@@ -376,6 +376,22 @@ static void undo(tamis_sharded *f, bool shards_too) {
     memcpy(f->cluster->error, error, sizeof error);
 }
 
+/* RedisBloom takes the rate of a CF like any word, and does not keep it. */
+static bool rate_is_kept(tamis_sharded *f) {
+    struct requests requests = {0};
+    if (f->kind != TAMIS_SHARDED_CUCKOO || !(f->rate > 0)) return true;
+    ask_key(&requests, "TAMIS.INFO", f->name, false);
+    bool good = cluster_run(f->cluster, &requests);
+    if (good && is_error(requests.at[0].reply) &&
+        strstr(requests.at[0].reply->str, "unknown command") != NULL) {
+        good = cluster_fail(f->cluster,
+                            "the server has not loaded the module of tamis, and another "
+                            "does not keep the rate of a cuckoo filter");
+    }
+    requests_free(&requests);
+    return good;
+}
+
 bool tamis_sharded_reserve(tamis_cluster *cluster, const char *name, const tamis_sharded *want) {
     tamis_sharded f = *want;
     if (!name_is_good(cluster, name)) return false;
@@ -388,7 +404,7 @@ bool tamis_sharded_reserve(tamis_cluster *cluster, const char *name, const tamis
     f.cluster = cluster;
     f.plain = false;
     snprintf(f.name, sizeof f.name, "%s", name);
-    if (!claim(&f)) return false;
+    if (!rate_is_kept(&f) || !claim(&f)) return false;
     if (!nothing_in_the_way(&f)) {
         undo(&f, false);
         return false;

@@ -115,7 +115,8 @@ typedef struct tamis_sharded {
 uint32_t tamis_shard_of(const void *key, size_t length, uint32_t shards);
 
 /* Makes an empty filter of `want->shards` shards for `want->capacity` keys in all.  It grows
- * beyond that.  Fails if there is one of that name, or anything else where it should be. */
+ * beyond that.  Fails if there is one of that name, or anything else where it should be; and if a
+ * rate is asked of a cuckoo filter where only another module than that of tamis is. */
 bool tamis_sharded_reserve(tamis_cluster *cluster, const char *name, const tamis_sharded *want);
 
 /* Looks a filter up and makes sure that all of its shards are there. */

@@ -98,6 +98,14 @@ def test_refusals_are_told():
         assert redis("query", "seen", data=_lines("a")).stdout == b"a\n"
 
 
+def test_rate_that_is_not_kept():
+    """Other modules take ERROR of CF.RESERVE and forget it: so it is not asked of them."""
+    with On(module="") as redis:
+        done = redis("reserve", "seen", "-n", "1000", "-k", "cuckoo", "-p", "0.1%", check=(2,))
+        assert b"the module of tamis" in done.stderr, done.stderr
+        assert redis.server.client().do("DBSIZE") == 0
+
+
 def test_for_hardly_any():
     """A filter for one key can be had of either kind."""
     with On() as redis:
