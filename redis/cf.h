@@ -59,8 +59,11 @@ void cf_free(struct cf *f);
 uint64_t cf_plan(const struct cf_want *want);
 
 /* Adds the items, in order, and tells what became of each (an enum cf_result in a byte).  `nx`:
- * those alone that are not there.  `expansions`: sub-filters that there may be.  The filter must
- * not be loading.  Returns how many were refused. */
+ * those alone that are not there.  `expansions`: sub-filters that there may be; or CF_TAKE_ALL, of
+ * items that another server has taken: the filter may have more room there, for the same items,
+ * since what it has depends on what was once in it.  The filter must not be loading.  Returns how
+ * many were refused. */
+#define CF_TAKE_ALL UINT64_MAX
 size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansions,
               uint8_t *results);
 /* The same for one. */

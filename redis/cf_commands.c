@@ -247,10 +247,9 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
     } else if (may_end_within(f, 1, expansions) && !redis_is_following(ctx)) {
         reply_error(ctx, add_error(CF_EXPANSIONS));
     } else {
-        /* What was added at the primary is added: the limit here may be another. */
-        if (may_end_within(f, count, expansions) && redis_is_following(ctx)) {
-            expansions = UINT64_MAX;
-        }
+        /* What was added at the primary is added: the limits here may be others. */
+        const bool limited = f->limit != 0 || may_end_within(f, count, expansions);
+        if (limited && redis_is_following(ctx)) expansions = CF_TAKE_ALL;
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
         const size_t added = how->many ? add_items(ctx, f, items, count, how, expansions)
                                        : add_item(ctx, f, *items, how, expansions);

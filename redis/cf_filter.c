@@ -237,8 +237,13 @@ static bool pour(struct cf *f) {
 
 /* ---- adding */
 
+/* Is there memory for another number in the tally? */
+static bool tally_has_room(const struct cf *f) {
+    return f->limit == 0 || store_bytes(f->store) + tally_bytes(&f->tally) <= f->limit;
+}
+
 /* The store may have copies of a hash that is `seen`. */
-static enum cf_result add_hash(struct cf *f, uint64_t hash, bool seen) {
+static enum cf_result add_hash(struct cf *f, uint64_t hash, bool seen, bool take_all) {
     if (is_few(f)) {
         if (f->tally.entries < FEW || tally_get(&f->tally, hash) != 0) {
             return tally_move(&f->tally, hash, +1) ? CF_ADDED : CF_NO_MEMORY;
@@ -257,7 +262,7 @@ static enum cf_result add_hash(struct cf *f, uint64_t hash, bool seen) {
                 return CF_NO_MEMORY;
         }
     }
-    if (f->limit != 0 && store_bytes(f->store) + tally_bytes(&f->tally) > f->limit) return CF_LIMIT;
+    if (!take_all && !tally_has_room(f)) return CF_LIMIT;
     return tally_move(&f->tally, hash, +1) ? CF_ADDED : CF_NO_MEMORY;
 }
 
@@ -266,7 +271,7 @@ static enum cf_result add_one(struct cf *f, uint64_t hash, bool seen, bool nx,
     if (nx && with_tally(f, hash, seen)) return CF_PRESENT;
     const uint64_t subfilters = f->subfilters;
     enum cf_result result = reckon_more(f, expansions);
-    if (result == CF_ADDED) result = add_hash(f, hash, seen);
+    if (result == CF_ADDED) result = add_hash(f, hash, seen, expansions == CF_TAKE_ALL);
     if (result == CF_ADDED) {
         f->items++;
     } else if (f->subfilters != subfilters) { /* nobody else hears of an item that was refused */

@@ -1,7 +1,7 @@
 """A primary and its replicas: the same filters, whatever was done and however it arrived."""
 import random
 
-from servers import Server, caught_up, follow
+from servers import Server, caught_up, follow, until
 from sizes import some
 
 ITEMS = ["item-%d" % i for i in range(4000)]
@@ -67,6 +67,27 @@ def test_refused_items():
             for item in ITEMS[:50]:
                 c.call("CF.ADD", "c%d" % n, item)
             assert "limit" in c.call("CF.ADD", "c%d" % n, "one more")
+        _same(primary, replica)
+
+
+def test_room_of_once():
+    """A primary that was loaded anew has room again where its replica's tables are still wide."""
+    with Server() as primary, Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        items = ITEMS[:250]
+        for limit in range(3500, 13000, 1000):
+            key = "c%d" % limit
+            c.do("CF.RESERVE", key, "1000", "MAXMEMORY", str(limit))
+            for _ in range(3):
+                c.call("CF.INSERT", key, "ITEMS", *items)
+            for item in items:
+                while c.do("CF.COUNT", key, item) > 2:
+                    c.do("CF.DEL", key, item)
+        c.do("DEBUG", "RELOAD")
+        until(lambda: replica.info("master_link_status") == "up", what="the link")
+        for key in c.do("KEYS", "*"):
+            c.call("CF.INSERT", key, "ITEMS", *items[:10])
         _same(primary, replica)
 
 
