@@ -121,8 +121,9 @@ bool bf_turn(struct bf *f, uint64_t epoch, bool *failed);
 /* NULL, or why it cannot be part of a union. */
 const char *bf_unmergeable(const struct bf *f);
 /* Adds all that `from` has; both may be part of one.  NULL, or what is wrong.  Sets `*changed`
- * unless it is known that nothing has. */
-const char *bf_merge(struct bf *into, const struct bf *from, bool *changed);
+ * unless it is known that nothing has.  `take_all`: another server has done so, where there was
+ * room. */
+const char *bf_merge(struct bf *into, const struct bf *from, bool take_all, bool *changed);
 
 /* ---- tables that are shared, or still to be united (shared.h) */
 

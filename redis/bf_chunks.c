@@ -121,7 +121,7 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
     const uint32_t chains = wire_get32(&r);
     const uint32_t reserved = wire_get32(&r);
     if (r.bad || zero != 0 || reserved != 0 || !is_sane(f, chains) || !read_chains(f, chains, &r) ||
-        bf_numbers(f).items != items || (chains == 1 && !store_warm(f->in.chain[0].store))) {
+        bf_numbers(f).items != items || !store_warm(f->in.chain[0].store)) {
         bf_free(f);
         return NULL;
     }

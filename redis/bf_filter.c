@@ -378,13 +378,17 @@ static bool merge_alike(struct bf *into, const struct chain *from, bool *changed
     return false;
 }
 
-static const char *merge_chain(struct bf *into, const struct chain *from, bool *changed) {
+/* Is there memory for the chain of another filter? */
+static bool has_room_for(const struct bf *f, const struct chain *guest) {
+    return f->limit == 0 || bf_numbers(f).bytes + store_bytes(guest->store) <= f->limit;
+}
+
+static const char *merge_chain(struct bf *into, const struct chain *from, bool take_all,
+                               bool *changed) {
     if (merge_alike(into, from, changed)) return NULL;
     *changed = true;
     if (into->chains == BF_CHAINS_MOST) return "ERR too many filters in one";
-    if (into->limit != 0 && bf_numbers(into).bytes + store_bytes(from->store) > into->limit) {
-        return "ERR the filter is at its memory limit";
-    }
+    if (!take_all && !has_room_for(into, from)) return "ERR the filter is at its memory limit";
     struct chain guest = *from;
     guest.guest = true;
     guest.store = store_copy(from->store);
@@ -399,7 +403,7 @@ const char *bf_unmergeable(const struct bf *f) {
     return bf_is_loading(f) ? "ERR the filter is being loaded" : NULL;
 }
 
-const char *bf_merge(struct bf *into, const struct bf *from, bool *changed) {
+const char *bf_merge(struct bf *into, const struct bf *from, bool take_all, bool *changed) {
     if ((into->legacy == NULL) != (from->legacy == NULL)) {
         return "ERR a filter of RedisBloom can be merged with its like alone";
     }
@@ -414,7 +418,7 @@ const char *bf_merge(struct bf *into, const struct bf *from, bool *changed) {
     const char *wrong = NULL;
     if (!bf_unpack(into) || bf_is_bud(source)) wrong = "ERR Insufficient memory";
     for (uint32_t i = 0; i < source->chains && wrong == NULL; i++) {
-        wrong = merge_chain(into, &source->in.chain[i], changed);
+        wrong = merge_chain(into, &source->in.chain[i], take_all, changed);
     }
     bf_free(whole);
     bf_pack(into);

@@ -309,7 +309,7 @@ static const char *merge_source(RedisModuleCtx *ctx, RedisModuleString *name, st
     if (wrong == NULL && !memory_admits(ctx, *bytes)) {
         wrong = "ERR Insufficient memory";
     } else if (wrong == NULL && *into != NULL) {
-        wrong = bf_merge(*into, key.value, changed);
+        wrong = bf_merge(*into, key.value, redis_is_following(ctx), changed);
     } else if (wrong == NULL) {
         wrong = merge_first(key.value, into);
     }

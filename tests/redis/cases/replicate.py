@@ -91,6 +91,30 @@ def test_room_of_once():
         _same(primary, replica)
 
 
+def test_room_for_unions():
+    """The same of BF.MERGE; and what a filter takes does not depend on when it was loaded."""
+    with Server() as primary, Server() as replica:
+        follow(replica, primary)
+        c = primary.client()
+        for key in ("one", "other"):
+            c.do("BF.RESERVE", key, "0.01", "20000")
+            c.do("BF.MADD", key, *[key + item for item in ITEMS])
+        c.do("BF.RESERVE", "none", "0.01", "20000")
+        limits = ["d%d" % limit for limit in range(145000, 205000, 10000)]
+        for key in limits:
+            c.do("BF.RESERVE", key, "0.01", "90000", "MAXMEMORY", key[1:])
+            c.do("BF.MERGE", key, "one")
+            c.call("BF.MERGE", key, "none")
+        size = [c.do("MEMORY", "USAGE", key) for key in limits]
+        c.do("DEBUG", "RELOAD")
+        again = [c.do("MEMORY", "USAGE", key) for key in limits]
+        assert all(b >= 0.8 * a for a, b in zip(size, again)), (size, again)
+        until(lambda: replica.info("master_link_status") == "up", what="the link")
+        for key in limits:
+            c.call("BF.MERGE", key, "other")
+        _same(primary, replica)
+
+
 def test_stream():
     """The replica is there from the beginning."""
     with Server() as primary, Server() as replica:
