@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <float.h>
 #include <math.h>
 
 #include "../support/filters.h"
@@ -24,6 +25,16 @@ static void test_classic_numbers(void **state) {
     assert_int_equal(tamis_classic_hashes(tamis_classic_bits(1000, 0.1), 1000), 3);
     assert_true(fabs(tamis_classic_rate(10000, 7, 1000) - 0.0082) < 0.00005);
     assert_true(fabs(tamis_classic_rate(9585059, 7, 1000000) - 0.01004) < 0.0001);
+}
+
+/* The project is compiled so that products are rounded before they are added (cmake/compile.cmake):
+ * where they are not, rates and sizes differ in their last bits, and so do the bytes of filters. */
+static void test_products_are_rounded(void **state) {
+    const volatile double some = 1 + 0x1p-30;
+    const double x = some;
+    (void)state;
+    if (FLT_EVAL_METHOD != 0) skip(); /* there all is finer, and nothing helps */
+    assert_true(x * x - (1 + 0x1p-29) == 0);
 }
 
 /* Each formula undoes the other. */
@@ -187,10 +198,15 @@ static void test_sizes_from_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classic_numbers),    cmocka_unit_test(test_classic_inverses),
-        cmocka_unit_test(test_classic_nonsense),   cmocka_unit_test(test_width),
-        cmocka_unit_test(test_smallest),           cmocka_unit_test(test_sizes_of_kinds),
-        cmocka_unit_test(test_sizes_at_low_rates), cmocka_unit_test(test_sizes_from_bytes),
+        cmocka_unit_test(test_products_are_rounded),
+        cmocka_unit_test(test_classic_numbers),
+        cmocka_unit_test(test_classic_inverses),
+        cmocka_unit_test(test_classic_nonsense),
+        cmocka_unit_test(test_width),
+        cmocka_unit_test(test_smallest),
+        cmocka_unit_test(test_sizes_of_kinds),
+        cmocka_unit_test(test_sizes_at_low_rates),
+        cmocka_unit_test(test_sizes_from_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
