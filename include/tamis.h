@@ -255,7 +255,8 @@ TAMIS_API tamis_status tamis_create(const tamis_options *options, tamis_filter *
  * set: a key that is given several times is in it once, and one tamis_remove takes it out.
  * The arrays are only read.  With capacity 0 the filter is sized for the distinct
  * keys that there are.  Never fails for want of luck: only for lack of memory, or
- * E_FULL where a `capacity` given for cuckoo is smaller than the set. */
+ * E_FULL for cuckoo, where a `capacity` is smaller than the set, or where hashes were
+ * chosen to collide (a secret keeps others from that). */
 TAMIS_API tamis_status tamis_build(const tamis_options *options, const void *const *keys,
                                    const size_t *lengths, size_t count, tamis_filter **out);
 TAMIS_API tamis_status tamis_build_hash(const tamis_options *options, const uint64_t *hashes,
