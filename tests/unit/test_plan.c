@@ -161,22 +161,22 @@ static void test_auto(void **state) {
 
 /* Keys that are counted only as they come get the kind that a known number of them would. */
 static void test_auto_counts(void **state) {
-    static const uint32_t needs[] = {TAMIS_NEED_ADD, TAMIS_NEED_MERGE, TAMIS_NEED_REMOVE,
-                                     TAMIS_NEED_GROW};
+    static const uint32_t needs[] = {TAMIS_NEED_ADD, TAMIS_NEED_MERGE, TAMIS_NEED_REMOVE};
     static const uint64_t bytes[] = {0, 300, 400, 700, 1000, 3000, 100000};
     uint64_t hashes[1000];
     (void)state;
     for (size_t i = 0; i < 1000; i++) hashes[i] = tamis_hash_integer(i);
-    for (size_t i = 0; i < 4 * 7 * 5 * 4; i++) {
+    for (size_t i = 0; i < 4 * 3 * 7 * 5; i++) {
         const size_t count = (size_t[]){0, 1, 30, 1000}[i % 4];
         tamis_options o = TAMIS_OPTIONS_INIT;
         tamis_advice advice = TAMIS_ADVICE_INIT;
         tamis_sizing sizing = TAMIS_SIZING_INIT;
         tamis_facts facts = TAMIS_FACTS_INIT;
         tamis_filter *f = NULL;
-        o.needs = needs[i / 4 % 4];
-        o.bytes = bytes[i / 16 % 7];
-        o.rate = o.bytes != 0 ? 0 : (double[]){0.01, 1e-6, 1e-9, 1e-10, 1e-12}[i / 112];
+        o.needs = needs[i / 4 % 3];
+        o.bytes = bytes[i / 12 % 7];
+        o.rate = o.bytes != 0 ? 0 : (double[]){0.01, 1e-6, 1e-9, 1e-10, 1e-12}[i / 84];
+        if (o.bytes != 0 && i >= 84) continue; /* with a budget there is no rate to try */
         const tamis_status built = tamis_build_hash(&o, hashes, count, &f);
         o.capacity = count;
         assert_int_equal(tamis_plan(&o, &advice), TAMIS_OK);
@@ -184,8 +184,7 @@ static void test_auto_counts(void **state) {
         if (built != TAMIS_OK) continue;
         assert_int_equal(tamis_info(f, &facts), TAMIS_OK);
         assert_int_equal(facts.kind, advice.choice);
-        assert_true(o.bytes == 0 || advice.choice == TAMIS_GROWING ||
-                    facts.encoded_bytes <= o.bytes);
+        assert_true(o.bytes == 0 || facts.encoded_bytes <= o.bytes);
         tamis_free(f);
     }
 }
