@@ -170,24 +170,16 @@ static double bloom_rate(struct bloom b, double keys) {
     return pow(fill, k) * (1 + k * (k - 1) / 2 * variance / (fill * fill));
 }
 
-/* The fewest bytes, from b.bytes on, that keep to the rate.  Just these, because so a set never
- * takes more than a larger one, and tamis_small_bound need not know how many hashes are repeats. */
-static uint64_t bloom_least(struct bloom b, double keys, double rate) {
-    uint64_t low = b.bytes; /* all below are too few */
-    for (uint64_t step = 1; bloom_rate(b, keys) > rate; step *= 2) {
-        low = b.bytes + 1;
-        b.bytes += step;
-    }
-    uint64_t high = b.bytes;
-    while (low < high) {
-        b.bytes = low + (high - low) / 2;
-        if (bloom_rate(b, keys) > rate) {
-            low = b.bytes + 1;
-        } else {
-            high = b.bytes;
-        }
-    }
-    return high;
+/* What a table is to come to. */
+struct bloom_goal {
+    struct bloom least; /* no fewer bytes than these */
+    double keys, rate;
+};
+
+static bool bloom_meets(uint64_t bytes, const void *context) {
+    const struct bloom_goal *goal = context;
+    const struct bloom b = {.bytes = bytes, .hashes = goal->least.hashes};
+    return bytes >= goal->least.bytes && bloom_rate(b, goal->keys) <= goal->rate;
 }
 
 static struct bloom bloom_size(const struct want *want, uint64_t keys) {
@@ -200,7 +192,10 @@ static struct bloom bloom_size(const struct want *want, uint64_t keys) {
     b.hashes = (uint32_t)(0.5 - log2(want->rate));
     if (b.hashes == 0) b.hashes = 1;
     b.bytes = tamis_classic_bits(keys, want->rate) / 8 + 1;
-    b.bytes = bloom_least(b, (double)keys, want->rate);
+    /* Just the fewest, because so a set never takes more than a larger one, and tamis_small_bound
+     * need not know how many hashes are repeats. */
+    const struct bloom_goal goal = {b, (double)keys, want->rate};
+    b.bytes = tamis__smallest(b.bytes, TABLE_MOST, bloom_meets, &goal);
     return b;
 }
 
