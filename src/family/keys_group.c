@@ -217,7 +217,7 @@ static void set_clear(struct set *s, size_t places) {
 
 static bool set_grow(struct set *s) {
     const size_t used = s->used, places = 4 * s->places;
-    if (places > UINT32_MAX) return false; /* a number would not fit */
+    if (s->places > UINT32_MAX / 4) return false; /* numbers would not fit */
     if (places > s->room && !set_room(s, places)) return false;
     set_clear(s, places);
     (void)set_add(s, s->kept, used);
