@@ -11,8 +11,8 @@
  *
  * A bud answers and takes items; for all else it is unpacked to a whole filter: for good when it
  * grows beyond its first link or another is merged into it, and for a moment when it is described
- * or written, since a bud is written like any other filter.  A filter
- * that was loaded is packed if it can be. */
+ * or written, since a bud is written like any other filter.  A filter that was loaded is packed if
+ * it can be. */
 #include <string.h>
 
 #include "bf.h"
