@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "output.h"

@@ -7,25 +7,16 @@
 #include "output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "descriptor.h"
 #include "progress.h"
 
 #define OUTPUT_BYTES ((size_t)128 << 10)
-
-int descriptor_apart(int descriptor) {
-    if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
-    const int apart = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int why = errno;
-    close(descriptor);
-    errno = why;
-    return apart;
-}
 
 void output_open(struct output *output, int descriptor) {
     memset(output, 0, sizeof *output);
@@ -33,6 +24,7 @@ void output_open(struct output *output, int descriptor) {
     output->capacity = OUTPUT_BYTES;
     output->buffer = (uint8_t *)need(output->capacity);
     output->terminal = isatty(descriptor) == 1;
+    descriptor_widen(descriptor);
 }
 
 static void write_all(struct output *output, const uint8_t *bytes, size_t length) {

@@ -14,10 +14,6 @@ struct output {
     int error; /* errno of the write that failed; nothing is written after it */
 };
 
-/* A descriptor that is none of the standard ones, in place of one that may be: if those are closed,
- * the next file that is opened is taken for one of them.  -1 if there is none; errno says why. */
-int descriptor_apart(int descriptor);
-
 void output_open(struct output *output, int descriptor);
 void output_bytes(struct output *output, const void *bytes, size_t length);
 void output_text(struct output *output, const char *text);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "progress.h"
 
 /* Threads that a short input would only start in vain: so many blocks come first. */

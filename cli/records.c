@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "descriptor.h"
+
 /* ---- blocks */
 
 void block_free(struct block *block) {
@@ -177,6 +179,7 @@ static bool open_current(struct reader *reader) {
         posix_fadvise(reader->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
     reader->waits = fstat(reader->descriptor, &status) != 0 || !S_ISREG(status.st_mode);
+    if (reader->waits) descriptor_widen(reader->descriptor);
     return true;
 }
 
