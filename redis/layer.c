@@ -263,7 +263,7 @@ static void ask_sorted(const struct layer *l, const uint64_t *hashes, size_t cou
         for (end = at + 1; end < count && segment_of(l, sorted[end]) == segment;) end++;
         ask_segment(l, sorted + at, end - at, found + at);
     }
-    for (size_t k = 0; k < count; k++) answers[from[k]] |= found[k];
+    for (size_t k = 0; k < count; k++) answers[from[k]] = found[k];
 }
 
 /* Has what the keys need fetched, of whichever segments: then they can be taken one by one. */
@@ -278,17 +278,15 @@ static void fetch_keys(const struct layer *l, const uint64_t *hashes, size_t cou
 /* A hundred keys at ten million items are 20 for each of five segments, and at a hundred million
  * two for each of 48: sorted, these would be 48 batches, of which each waits for memory. */
 void layer_ask(const struct layer *l, const uint64_t *hashes, size_t count, bool *answers) {
-    bool found[STORE_BATCH];
     if (l->small) {
-        for (size_t i = 0; i < count; i++) answers[i] |= bare_contains(l, hashes[i]);
+        for (size_t i = 0; i < count; i++) answers[i] = bare_contains(l, hashes[i]);
     } else if (l->segments == 1) {
-        ask_segment(l, hashes, count, found);
-        marks_unite(answers, found, count);
+        ask_segment(l, hashes, count, answers);
     } else if (l->segments <= count / SEGMENT_WORTH) {
         ask_sorted(l, hashes, count, answers);
     } else {
         fetch_keys(l, hashes, count);
-        for (size_t i = 0; i < count; i++) answers[i] |= layer_contains(l, hashes[i]);
+        for (size_t i = 0; i < count; i++) answers[i] = layer_contains(l, hashes[i]);
     }
 }
 

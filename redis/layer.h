@@ -69,7 +69,7 @@ void layer_drop(struct layer *l);
 
 /* A segment that is still to come may hold anything: the answer is then true. */
 bool layer_contains(const struct layer *l, uint64_t hash);
-/* Sets answers[i] where the key may be there; leaves those that are set already. */
+/* The same for up to STORE_BATCH keys, at least one. */
 void layer_ask(const struct layer *l, const uint64_t *hashes, size_t count, bool *answers);
 
 enum store_result layer_add(struct layer *l, uint64_t hash);

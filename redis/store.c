@@ -35,6 +35,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "marks.h"
 #include "memory.h"
 
 #define LAYERS_MOST 64
@@ -218,14 +219,50 @@ bool store_contains(const struct store *s, uint64_t hash) {
     return store_contains_since(s, hash, 0);
 }
 
+/* Keys that no layer has had so far, and which of all each one is. */
+struct open_keys {
+    size_t count;
+    uint64_t hash[STORE_BATCH];
+    uint8_t number[STORE_BATCH];
+};
+
+/* Half of the keys of a grown store are in its newest layer, and a quarter in the one before: what
+ * is found need not be looked for in ten more.  Not branched on: it is as good as random. */
+static void open_keys_drop(struct open_keys *open, const bool *found, bool *answers) {
+    size_t kept = 0;
+    for (size_t i = 0; i < open->count; i++) {
+        answers[open->number[i]] = found[i];
+        open->hash[kept] = open->hash[i];
+        open->number[kept] = open->number[i];
+        kept += !found[i];
+    }
+    open->count = kept;
+}
+
+/* Asks layer by layer from the newest on, each for what is still open. */
+static void ask_layers(const struct store *s, const uint64_t *hashes, size_t count, bool *answers) {
+    struct open_keys open = {.count = count};
+    bool found[STORE_BATCH];
+    memcpy(open.hash, hashes, count * sizeof *hashes);
+    for (size_t i = 0; i < count; i++) open.number[i] = (uint8_t)i;
+    memcpy(found, answers, count * sizeof *found);
+    open_keys_drop(&open, found, answers);
+    for (uint32_t i = s->layers; open.count > 0 && i-- > 0;) {
+        layer_ask(&s->layer[i], open.hash, open.count, found);
+        open_keys_drop(&open, found, answers);
+    }
+}
+
 void store_contains_batch(const struct store *s, const uint64_t *hashes, size_t count,
                           bool *answers) {
+    bool found[STORE_BATCH];
     if (count == 1) { /* to fill a vector for it would take longer */
         *answers = *answers || store_contains(s, *hashes);
-        return;
-    }
-    for (uint32_t i = s->layers; count > 0 && i-- > 0;) {
-        layer_ask(&s->layer[i], hashes, count, answers);
+    } else if (s->layers > 1) {
+        ask_layers(s, hashes, count, answers);
+    } else if (count > 0) {
+        layer_ask(&s->layer[0], hashes, count, found);
+        marks_unite(answers, found, count);
     }
 }
 
