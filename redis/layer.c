@@ -84,10 +84,11 @@ bool layer_shape(struct layer *l, uint64_t capacity, double rate, double gain, b
     return has_bits || has_cuckoo;
 }
 
-bool layer_shape_blocks(struct layer *l, double rate) {
-    l->kind = TAMIS_BLOCK;
-    l->rate = rate;
-    return find_size(l);
+void layer_shape_blocks(struct layer *l, double rate) {
+    struct layer blocks = *l;
+    blocks.kind = TAMIS_BLOCK;
+    blocks.rate = rate;
+    if (find_size(&blocks)) *l = blocks;
 }
 
 uint64_t layer_plan(const struct layer *l) { return l->segments * l->segment_bytes; }

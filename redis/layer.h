@@ -46,8 +46,8 @@ enum store_result { STORE_OK, STORE_FULL, STORE_NO_MEMORY };
 /* A layer of the kind that takes the least memory; a cuckoo filter only if it is smaller by a
  * factor of `gain`.  False if no filter can be like that. */
 bool layer_shape(struct layer *l, uint64_t capacity, double rate, double gain, bool removes);
-/* The same keys in block filters of this rate. */
-bool layer_shape_blocks(struct layer *l, double rate);
+/* The same keys in block filters of this rate, if these can be so fine. */
+void layer_shape_blocks(struct layer *l, double rate);
 /* Bytes of the tables when all are in use. */
 uint64_t layer_plan(const struct layer *l);
 

@@ -23,11 +23,11 @@
  *
  * Kinds.  A first layer is a Bloom filter, unless a cuckoo filter is clearly smaller: below 0.2 %
  * for many keys.  A large one, of several segments, which no cache of a core holds, is a block
- * filter in place of a Bloom filter: one line a key instead of four.  Of ten million keys a command
- * of 100 items takes three quarters of the server's time then.  Later layers have low rates, and
- * from a few thousand keys on they are cuckoo filters, at 13.5 instead of 14.7 bits.  A cuckoo
- * filter that finds no room for a key is a full one: the key goes to the next layer.  A store that
- * must remove has cuckoo filters alone.
+ * filter in place of a Bloom filter, if that can be so fine: one line a key instead of four.  Of
+ * ten million keys a command of 100 items takes three quarters of the server's time then.  Later
+ * layers have low rates, and from a few thousand keys on they are cuckoo filters, at 13.5 instead
+ * of 14.7 bits.  A cuckoo filter that finds no room for a key is a full one: the key goes to the
+ * next layer.  A store that must remove has cuckoo filters alone.
  *
  * layer.c has the segments, and the bare tables of small layers. */
 #include "store.h"
@@ -79,8 +79,10 @@ static bool first_shape(struct layer *l, uint64_t capacity, double promise, bool
     const double share = grows ? first_share(TAMIS_BLOOM, capacity) : 1;
     const double rate = rate_within(promise * share, removes);
     if (!layer_shape(l, capacity, rate, CUCKOO_GAIN, removes)) return false;
-    if (l->kind != TAMIS_BLOOM || l->segments == 1) return true;
-    return layer_shape_blocks(l, grows ? promise * first_share(TAMIS_BLOCK, capacity) : promise);
+    if (l->kind == TAMIS_BLOOM && l->segments > 1) {
+        layer_shape_blocks(l, grows ? promise * first_share(TAMIS_BLOCK, capacity) : promise);
+    }
+    return true;
 }
 
 uint64_t store_plan(const struct store_want *want) {

@@ -258,12 +258,14 @@ def test_finest_rates():
     with Server() as server:
         c = server.client()
         for n, rate in enumerate(("5e-324", "1e-300", "1e-20", "1e-14", "1e-10", "1e-8")):
-            keys = [kind + str(n) for kind in ("b", "f", "w", "c")]
+            keys = [kind + str(n) for kind in ("b", "f", "w", "c", "l", "m")]
             c.do("BF.RESERVE", keys[0], rate, "100")
             c.do("BF.RESERVE", keys[1], rate, "100", "NONSCALING")
             c.do("BF.RESERVE", keys[2], rate, "100", "WINDOW", "1000", "GENERATIONS", "64")
             c.do("CF.RESERVE", keys[3], "100", "ERROR", rate, "EXPANSION", "2")
-            for key in (keys[0], keys[2]):
+            c.do("BF.RESERVE", keys[4], rate, "3000000")  # of more than one segment
+            c.do("BF.RESERVE", keys[5], rate, "3000000", "NONSCALING")
+            for key in (keys[0], keys[2], keys[4], keys[5]):
                 assert c.do("BF.MADD", key, *ITEMS) == [1] * len(ITEMS), (key, rate)
             assert float(c.do("BF.INFO", keys[0], "ERROR")[0]) >= 2.0**-48, rate
             for part in range(0, 20000, 1000):  # grown beyond any part of the rate
@@ -271,6 +273,7 @@ def test_finest_rates():
                 assert c.do("CF.INSERT", keys[3], "ITEMS", *items) == [1] * 1000, (part, rate)
             for key in keys:
                 c.do("RESTORE", "again", "0", c.do("DUMP", key), "REPLACE")
+            c.do("DEL", *keys)
 
 
 # ---- served filters
