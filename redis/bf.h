@@ -112,8 +112,8 @@ void bf_add(struct bf *f, const struct items *items, struct bf_batch *batch);
 
 /* The epoch of a time, in milliseconds. */
 uint64_t bf_epoch(const struct bf *f, uint64_t milliseconds);
-/* Drops what is too old and opens a generation for `epoch`.  Returns whether anything changed;
- * sets `*failed` if there was no memory. */
+/* Drops what is too old and opens a generation for `epoch`; not while the filter is loading.
+ * Returns whether anything changed; sets `*failed` if there was no memory. */
 bool bf_turn(struct bf *f, uint64_t epoch, bool *failed);
 
 /* ---- merging */

@@ -344,6 +344,7 @@ uint64_t bf_epoch(const struct bf *f, uint64_t milliseconds) {
 bool bf_turn(struct bf *f, uint64_t epoch, bool *failed) {
     *failed = false;
     if (f->legacy != NULL || f->window == 0 || f->in.chain[0].epoch >= epoch) return false;
+    if (bf_is_loading(f)) return false; /* pieces are numbered through all generations */
     uint8_t secret[TAMIS_SECRET_BYTES];
     memcpy(secret, f->in.chain[0].store->secret, sizeof secret);
     if (!chain_open(f, secret, epoch)) {

@@ -4,6 +4,7 @@ import os
 import tempfile
 import time
 
+from hostile import chunks
 from resp import Error
 from servers import PRELOAD, Server, Skip, caught_up, follow, tamis, until
 from sizes import some
@@ -187,6 +188,23 @@ def test_window_is_bounded():
             time.sleep(0.03)
         half = len(sizes) // 2
         assert max(sizes[half:]) <= 1.3 * max(sizes[:half]), (max(sizes[:half]), max(sizes[half:]))
+
+
+def test_window_comes_in_chunks():
+    """Time goes on while they come, and somebody adds: what the chunks are numbered by stays."""
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "w", "0.001", "1000", "WINDOW", "40", "GENERATIONS", "64")
+        c.do("BF.MADD", "w", *ITEMS[:50])
+        (_, header), *pieces = chunks(c, "BF", "w")
+        c.do("BF.LOADCHUNK", "again", "1", header)
+        time.sleep(0.7)  # a step is 625 ms
+        assert isinstance(c.call("BF.ADD", "again", "new"), Error)
+        c.do("TAMIS.TURN", "again", str(int(time.time() / 0.625)))
+        for at, piece in pieces:
+            c.do("BF.LOADCHUNK", "again", str(at), piece)
+        assert c.do("BF.ADD", "again", "new") == 1
+        assert c.do("BF.MEXISTS", "again", *ITEMS[:50]) == [1] * 50
 
 
 def test_window_on_replica():
