@@ -97,13 +97,20 @@ static bool read_chain(struct bf *f, struct wire_reader *r) {
     return c.store->layer[0].capacity == c.first_capacity;
 }
 
+/* With a window: generations alone, newest first, so that a turn leaves no more than it may. */
+static bool is_in_turn(const struct bf *f, uint32_t i) {
+    const struct chain *c = &f->in.chain[i];
+    if (i == 0) return !c->guest;
+    return f->window == 0 || (!c->guest && c->epoch < c[-1].epoch);
+}
+
 static bool read_chains(struct bf *f, uint32_t chains, struct wire_reader *r) {
     f->in.chain = memory_alloc(chains * sizeof *f->in.chain);
     if (f->in.chain == NULL) return false;
     while (f->chains < chains) {
-        if (!read_chain(f, r)) return false;
+        if (!read_chain(f, r) || !is_in_turn(f, f->chains - 1)) return false;
     }
-    return !f->in.chain[0].guest && r->at == r->end;
+    return r->at == r->end;
 }
 
 struct bf *bf_from_header(const uint8_t *bytes, size_t length) {

@@ -32,7 +32,8 @@
 #define LINKS_MOST 8192
 #define HASHES_MOST 1100 /* that many belong to the smallest error above 0 */
 #define GROWTH_MOST 32768
-#define BYTES_MOST ((uint64_t)1 << 36)
+#define BYTES_MOST ((uint64_t)1 << 36)   /* of all links */
+#define ENTRIES_MOST ((uint64_t)1 << 50) /* of one: in all links they are still a number */
 
 /* ---- life */
 
@@ -84,11 +85,15 @@ void bf_legacy_prepare(const struct bf_legacy *f) {
     for (uint32_t i = 0; i < f->links; i++) blocks_prepare(&f->link[i].data);
 }
 
+static uint64_t data_bytes(const struct bf_legacy *f) {
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < f->links; i++) bytes += f->link[i].bytes;
+    return bytes;
+}
+
 /* As RedisBloom reckons it: BF.INFO tells the same size. */
 size_t bf_legacy_bytes(const struct bf_legacy *f) {
-    size_t bytes = 32 + 64 * (size_t)f->links;
-    for (uint32_t i = 0; i < f->links; i++) bytes += (size_t)f->link[i].bytes;
-    return bytes;
+    return 32 + 64 * (size_t)f->links + (size_t)data_bytes(f);
 }
 
 /* ---- sizes */
@@ -110,21 +115,21 @@ static bool link_is_sane(const struct legacy_link *l) {
     if (!(l->error > 0 && l->error < 1) || !(l->per_entry > 0 && isfinite(l->per_entry))) {
         return false;
     }
-    if (l->bytes == 0 || l->bytes > BYTES_MOST || l->entries == 0 || l->size > l->entries) {
+    if (l->bytes == 0 || l->bytes > BYTES_MOST || l->entries == 0 || l->entries > ENTRIES_MOST ||
+        l->size > l->entries) {
         return false;
     }
     if (l->bits == 0 || l->bits > l->bytes * 8 || l->bytes > (l->bits + 63) / 64 * 8) return false;
     if (l->n2 > 60 || (l->n2 != 0 && (uint64_t)1 << l->n2 > l->bits)) return false;
+    /* No link that RedisBloom made has fewer bits than its entries need. */
+    if (!((double)l->entries * l->per_entry < (double)l->bits + 64)) return false;
     return l->hashes >= 1 && l->hashes <= HASHES_MOST &&
            (double)l->hashes == ceil(LN2 * l->per_entry);
 }
 
 static bool chain_is_sane(const struct bf_legacy *f, uint32_t links) {
     uint64_t items = 0;
-    for (uint32_t i = 0; i < links; i++) {
-        if (f->link[i].size > UINT64_MAX - items) return false;
-        items += f->link[i].size;
-    }
+    for (uint32_t i = 0; i < links; i++) items += f->link[i].size;
     const uint32_t known = LEGACY_NOROUND | 2 | LEGACY_FORCE64 | LEGACY_NONSCALING;
     return items == f->size && (f->options & ~known) == 0 && f->growth <= GROWTH_MOST;
 }
@@ -188,9 +193,9 @@ bool bf_legacy_contains(const struct bf_legacy *f, const void *key, size_t lengt
 static bool chain_grow(struct bf_legacy *f) {
     const struct legacy_link *last = &f->link[f->links - 1];
     struct legacy_link next;
-    if (f->growth == 0 || f->links == LINKS_MOST || last->entries > UINT64_MAX / f->growth ||
+    if (f->growth == 0 || f->links == LINKS_MOST || last->entries > ENTRIES_MOST / f->growth ||
         !bf_legacy_size(last->entries * f->growth, last->error * 0.5, &next) ||
-        next.bytes > BYTES_MOST) {
+        next.bytes > BYTES_MOST - data_bytes(f)) {
         return false;
     }
     struct legacy_link *larger = memory_alloc((f->links + 1) * sizeof *larger);
@@ -394,8 +399,7 @@ static bool load_link(RedisModuleIO *rdb, struct legacy_link *l, int version) {
     l->size = RedisModule_LoadUnsigned(rdb);
     if (RedisModule_IsIOError(rdb)) return false;
     if (version == 0) l->bits = l->bytes * 8;
-    /* No link that RedisBloom wrote has fewer bits than its entries need. */
-    return link_is_sane(l) && (double)l->entries * l->per_entry < (double)l->bits + 64;
+    return link_is_sane(l);
 }
 
 struct bf_legacy *bf_legacy_load(RedisModuleIO *rdb, uint64_t size, int version) {

@@ -23,7 +23,7 @@
 #define MIX UINT64_C(0x5bd1e995)
 #define TABLES_MOST 1024
 #define EXPANSION_MOST 32768
-#define BYTES_MOST ((uint64_t)1 << 36)
+#define BYTES_MOST ((uint64_t)1 << 36) /* of all tables */
 #define CHUNK_MOST ((uint64_t)16 << 20)
 #define RDB_WITH_BUCKETS 4 /* older versions know one size of table and nothing to choose */
 
@@ -78,11 +78,15 @@ void cf_legacy_prepare(const struct cf_legacy *f) {
     for (uint32_t i = 0; i < f->tables; i++) blocks_prepare(&f->table[i].slots);
 }
 
+static uint64_t all_slots(const struct cf_legacy *f) {
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < f->tables; i++) slots += f->table[i].slots.bytes;
+    return slots;
+}
+
 /* As RedisBloom reckons it: CF.INFO tells the same size. */
 size_t cf_legacy_bytes(const struct cf_legacy *f) {
-    size_t bytes = 40 + 16 * (size_t)f->tables;
-    for (uint32_t i = 0; i < f->tables; i++) bytes += (size_t)f->table[i].slots.bytes;
-    return bytes;
+    return 40 + 16 * (size_t)f->tables + (size_t)all_slots(f);
 }
 
 /* ---- one key */
@@ -181,7 +185,7 @@ static bool evict(struct cf_legacy *f, struct print p) {
 static enum cf_legacy_result grow(struct cf_legacy *f) {
     const uint64_t last = f->table[f->tables - 1].buckets;
     if (f->expansion == 0 || f->tables == TABLES_MOST) return CF_LEGACY_FULL;
-    if (last > BYTES_MOST / f->expansion / f->bucket_size) return CF_LEGACY_FAILED;
+    if (last > (BYTES_MOST - all_slots(f)) / f->expansion / f->bucket_size) return CF_LEGACY_FAILED;
     struct cf_legacy_table t = {.buckets = last * f->expansion};
     struct cf_legacy_table *larger = memory_alloc((f->tables + 1) * sizeof *larger);
     if (larger == NULL || !blocks_open(&t.slots, t.buckets * f->bucket_size)) {
@@ -274,8 +278,9 @@ bool cf_legacy_remove(struct cf_legacy *f, const void *key, size_t length) {
 
 static bool is_power_of_two(uint64_t x) { return x != 0 && (x & (x - 1)) == 0; }
 
-/* All but the tables; `most`: bytes that these may take.  Fills in their sizes. */
-static bool is_sane(struct cf_legacy *f, uint64_t tables, uint64_t most) {
+/* All but the tables; `most`: bytes that these may take.  The items are not compared with the
+ * slots: those that a header tells of come in chunks, and others may be added before. */
+static bool is_sane(const struct cf_legacy *f, uint64_t tables, uint64_t most) {
     const bool grows = is_power_of_two(f->expansion) && f->expansion <= EXPANSION_MOST;
     if (tables == 0 || tables > TABLES_MOST || !is_power_of_two(f->buckets)) return false;
     if (f->bucket_size == 0 || f->bucket_size > 255 || f->iterations == 0) return false;
@@ -285,7 +290,7 @@ static bool is_sane(struct cf_legacy *f, uint64_t tables, uint64_t most) {
         if (buckets > (most - slots) / f->bucket_size) return false;
         slots += buckets * f->bucket_size;
     }
-    return f->items <= slots;
+    return true;
 }
 
 static bool open_tables(struct cf_legacy *f, uint64_t tables) {

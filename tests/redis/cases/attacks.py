@@ -157,6 +157,43 @@ def test_links_beyond_all_numbers():
             c.do("DEL", "k")
 
 
+def test_generations_without_end():
+    """As many as a filter may have, all of now: a turn of the window would make it one more."""
+    chains = 72  # where they are in the header
+    with Attacked() as (_, c):
+        c.do("BF.RESERVE", "k", "0.01", "100", "WINDOW", "1", "GENERATIONS", "64")
+        header = c.do("BF.SCANDUMP", "k", "0")[1]
+        one, guest = header[chains:-8], bytearray(header[chains:-8])
+        guest[48] = 1
+        for more in (one * 127, bytes(guest) * 127):
+            many = bytearray(header[:chains]) + one + more + bytes(8)
+            struct.pack_into("<I", many, 64, 128)
+            reply = c.call("BF.LOADCHUNK", "target", "1", reseal(bytes(many)))
+            time.sleep(0.1)
+            exercise(c, "target", False)
+            assert isinstance(reply, Error), more[48]
+
+
+def test_items_before_their_slots():
+    """A header of RedisBloom's tells of items whose slots come later: others may be added before."""
+    with Attacked() as (_, c):
+        for items in (7, 8, 2**64 - 1):
+            header = struct.pack("<QQQQHHH", items, 4, 0, 1, 2, 20, 1)
+            c.do("CF.LOADCHUNK", "target", "1", header)
+            exercise(c, "target", True)
+
+
+def test_tables_beyond_all_memory():
+    """One more would make all of them longer than what is read."""
+    with Attacked() as (_, c):
+        header = struct.pack("<QQQQHHH", 0, 2**12, 0, 2, 1, 20, 2**12)
+        c.do("CF.LOADCHUNK", "target", "1", header)
+        c.do("CF.LOADCHUNK", "target", str(1 + 2**12), b"\xff" * 2**12)
+        c.do("CF.LOADCHUNK", "target", str(1 + 2**12 + 2**24), b"\xff" * 2**24)
+        assert isinstance(c.call("CF.ADD", "target", "x"), Error)
+        exercise(c, "target", True)
+
+
 def test_header_of_many_segments():
     """Two megabytes that tell of 16 million segments, of which none is there."""
     layer = struct.pack("<IIQQd", 1, 2048, 2**32, 0, 0.001) + bytes(256)
