@@ -88,40 +88,28 @@ static bool set_rate(const struct setting *s, RedisModuleString *text, struct co
     return true;
 }
 
-static bool loaded; /* all settings that the server begins with are there */
-
-/* A bucket must fit twice into the smallest filter.  Of those that the server begins with the one
- * may come before the other. */
-static void narrow(const struct setting *s, long long *least, long long *most) {
-    if (!loaded) return;
-    if (s->offset == offsetof(struct settings, cf_bucket_size)) {
-        const long long half = current.cf_initial_size / 2;
-        if (half < *most) *most = half;
-    }
-    if (s->offset == offsetof(struct settings, cf_initial_size)) {
-        *least = 2 * current.cf_bucket_size;
-    }
-}
-
 static bool set_value(const struct setting *s, RedisModuleString *text, struct complaint *why) {
     if (s->is_rate) return set_rate(s, text, why);
-    long long value, least = s->least, most = s->most;
+    long long value;
     if (RedisModule_StringToLongLong(text, &value) != REDISMODULE_OK) {
         snprintf(why->text, sizeof why->text, "Invalid value for `%s`", s->name);
         return false;
     }
-    narrow(s, &least, &most);
-    if (value < least || value > most) return complain_range(s, least, most, why);
+    if (value < s->least || value > s->most) return complain_range(s, s->least, s->most, why);
     *integer_of(s) = value;
     return true;
 }
 
-/* Do those that the server begins with fit together? */
-static bool fit_together(RedisModuleCtx *ctx) {
-    if (2 * current.cf_bucket_size <= current.cf_initial_size) return true;
-    RedisModule_Log(ctx, "warning", "`cf-initial-size` %lld has no room for two buckets of %lld",
-                    current.cf_initial_size, current.cf_bucket_size);
-    return false;
+/* Does a setting fit to the others, now that all are there which were set together?  A bucket must
+ * fit twice into the smallest filter. */
+static bool fits(const struct setting *s, struct complaint *why) {
+    const long long bucket = current.cf_bucket_size, room = current.cf_initial_size / 2;
+    if (bucket <= room) return true;
+    if (integer_of(s) == &current.cf_bucket_size) return complain_range(s, s->least, room, why);
+    if (integer_of(s) == &current.cf_initial_size) {
+        return complain_range(s, 2 * bucket, s->most, why);
+    }
+    return true;
 }
 
 /* ---- CONFIG */
@@ -152,20 +140,30 @@ static RedisModuleString *config_get(const char *name, void *privdata) {
     return *mine;
 }
 
+static int config_refuse(const struct complaint *why, RedisModuleString **err) {
+    *err = RedisModule_CreateString(NULL, why->text, strlen(why->text));
+    return REDISMODULE_ERR;
+}
+
 static int config_set(const char *name, RedisModuleString *value, void *privdata,
                       RedisModuleString **err) {
     struct complaint why;
     (void)name;
-    if (set_value(privdata, value, &why)) return REDISMODULE_OK;
-    *err = RedisModule_CreateString(NULL, why.text, strlen(why.text));
-    return REDISMODULE_ERR;
+    return set_value(privdata, value, &why) ? REDISMODULE_OK : config_refuse(&why, err);
+}
+
+static int config_apply(RedisModuleCtx *ctx, void *privdata, RedisModuleString **err) {
+    struct complaint why;
+    (void)ctx;
+    return fits(privdata, &why) ? REDISMODULE_OK : config_refuse(&why, err);
 }
 
 static bool register_config(RedisModuleCtx *ctx, size_t i, unsigned flags) {
     char text[VALUE_BYTES];
     write_value(&table[i], text);
     return RedisModule_RegisterStringConfig(ctx, table[i].name, text, flags, config_get, config_set,
-                                            NULL, (void *)(uintptr_t)&table[i]) == REDISMODULE_OK;
+                                            config_apply,
+                                            (void *)(uintptr_t)&table[i]) == REDISMODULE_OK;
 }
 
 /* A server may call itself 8, or later, and not know of names without a prefix: those that are
@@ -193,15 +191,18 @@ static bool same_word(const char *a, const char *b) {
     return *a == '\0' && *b == '\0';
 }
 
+static bool log_refusal(RedisModuleCtx *ctx, const struct complaint *why) {
+    RedisModule_Log(ctx, "warning", "%s", why->text);
+    return false;
+}
+
 static bool load_argument(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString *value) {
     const char *word = RedisModule_StringPtrLen(name, NULL);
     struct complaint why;
     for (size_t i = 0; i < SETTINGS; i++) {
         const struct setting *s = &table[i];
         if (!same_word(word, s->name) && !same_word(word, s->old_name)) continue;
-        if (set_value(s, value, &why)) return true;
-        RedisModule_Log(ctx, "warning", "%s", why.text);
-        return false;
+        return set_value(s, value, &why) || log_refusal(ctx, &why);
     }
     RedisModule_Log(ctx, "warning", "Unrecognized option `%s`", word);
     return false;
@@ -217,6 +218,10 @@ bool settings_load(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     for (int i = 0; i < argc; i += 2) {
         if (!load_argument(ctx, argv[i], argv[i + 1])) return false;
     }
-    loaded = register_configs(ctx) && fit_together(ctx);
-    return loaded;
+    if (!register_configs(ctx)) return false;
+    struct complaint why;
+    for (size_t i = 0; i < SETTINGS; i++) {
+        if (!fits(&table[i], &why)) return log_refusal(ctx, &why);
+    }
+    return true;
 }

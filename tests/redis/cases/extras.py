@@ -526,6 +526,22 @@ def test_configuration():
         assert info[info.index("Bucket size") + 1] == 4
 
 
+def test_configuration_of_two_that_fit():
+    """Set together they fit in any order; what fails leaves all as they were."""
+    with Server() as server:
+        c = server.client()
+        size, bucket, rate = "bf.cf-initial-size", "bf.cf-bucket-size", "bf.bf-error-rate"
+        for words in ((size, "4", bucket, "2"), (bucket, "200", size, "400")):
+            c.do("CONFIG", "SET", *words)
+        before = c.do("CONFIG", "GET", "bf.*")
+        for words, wrong in (((bucket, "2", size, "4", rate, "7"), "`bf-error-rate`"),
+                             ((size, "4", bucket, "2", rate, "7"), "`bf-error-rate`"),
+                             ((rate, "0.2", size, "399"), "`cf-initial-size` must be in the range [400"),
+                             ((bucket, "201"), "`cf-bucket-size` must be in the range [1, 200]")):
+            assert wrong in c.call("CONFIG", "SET", *words), words
+            assert c.do("CONFIG", "GET", "bf.*") == before, words
+
+
 def test_load_arguments():
     for words, capacity in ((["bf-initial-size", "200", "bf-error-rate", "0.02"], 200),
                             (["INITIAL_SIZE", "300", "ERROR_RATE", "0.02", "CF_MAX_EXPANSIONS", "9"],
