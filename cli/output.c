@@ -7,6 +7,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,10 +28,20 @@ void output_open(struct output *output, int descriptor) {
     descriptor_widen(descriptor);
 }
 
+/* Somebody who has the same pipe or terminal may have made it one that does not wait. */
+static void await_room(int descriptor) {
+    struct pollfd end = {.fd = descriptor, .events = POLLOUT};
+    (void)poll(&end, 1, -1); /* the next write tells what is wrong */
+}
+
 static void write_all(struct output *output, const uint8_t *bytes, size_t length) {
     if (output->terminal && length != 0) progress_clear(); /* it may be the same one */
     while (length != 0 && output->error == 0) {
         const ssize_t wrote = write(output->descriptor, bytes, length);
+        if (wrote < 0 && errno == EAGAIN) {
+            await_room(output->descriptor);
+            continue;
+        }
         if (wrote < 0) {
             if (errno != EINTR) output->error = errno;
             continue;

@@ -169,6 +169,15 @@ time.sleep(0.2)
 os.write(theirs, b"cherry\n")
 os.close(theirs)
 sys.exit(child.wait())'
+    check 'an output that does not wait' out='300000\n' -- python3 -c '
+import os, subprocess, time
+ours, theirs = os.pipe()
+os.set_blocking(theirs, False)
+child = subprocess.Popen([os.environ["TAMIS"], "query", "-v", "f.tamis", "all"], stdout=theirs)
+os.close(theirs)
+time.sleep(0.3)
+print(sum(part.count(b"\n") for part in iter(lambda: os.read(ours, 4096), b"")))
+assert child.wait() == 0'
 fi
 cp in loop
 check 'the input is not the output' rc=2 err="'loop' is both input and output" -- bash -c '"$TAMIS" query f.tamis loop >>loop'
