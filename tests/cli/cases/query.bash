@@ -184,6 +184,7 @@ check 'the input is not the output' rc=2 err="'loop' is both input and output" -
 check 'the output as standard input' rc=2 err='both input and output' -- bash -c '"$TAMIS" query f.tamis <loop >>loop'
 check 'counting may append to its input' out='' -- bash -c '"$TAMIS" query -c f.tamis loop >>loop'
 check 'no standard input at all' rc=2 err='standard input' -- bash -c '"$TAMIS" query f.tamis <&-'
+check 'no standard input after a file' rc=2 err='standard input' -- bash -c 'echo none >none; "$TAMIS" query -q f.tamis none - <&-'
 check 'no standard input, and threads' out='100000\n' -- bash -c '"$TAMIS" query -j 2 -c t.tamis all <&-'
 check 'no standard output, and threads' rc=2 err='standard output' -- bash -c '"$TAMIS" query -j 2 t.tamis - <&- >&- < <(cat all)'
 check 'no standard output at all' rc=2 err='standard output' -- bash -c '"$TAMIS" query f.tamis in >&-'
