@@ -67,7 +67,7 @@ static void emit(RedisModuleIO *aof, RedisModuleString *key, long long iterator,
 static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const struct bf_legacy *f) {
     const size_t size = bf_legacy_header_size(f);
     uint8_t *header = memory_alloc(size);
-    if (header == NULL) return;
+    if (header == NULL) memory_end(size);
     bf_legacy_header(f, header);
     emit(aof, key, 1, header, size);
     memory_free(header);
@@ -77,6 +77,7 @@ static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const str
         emit(aof, key, next, data, length);
         memory_free(data);
     }
+    if (length != 0) memory_end(length);
 }
 
 static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {

@@ -138,8 +138,9 @@ void blocks_prepare(const struct blocks *b) {
 
 void blocks_save(RedisModuleIO *rdb, const struct blocks *b) {
     uint8_t *bytes = memory_alloc((size_t)b->bytes);
-    if (bytes != NULL) blocks_read(b, 0, bytes, (size_t)b->bytes);
-    RedisModule_SaveStringBuffer(rdb, (const char *)bytes, bytes == NULL ? 0 : (size_t)b->bytes);
+    if (bytes == NULL) memory_end((size_t)b->bytes);
+    blocks_read(b, 0, bytes, (size_t)b->bytes);
+    RedisModule_SaveStringBuffer(rdb, (const char *)bytes, (size_t)b->bytes);
     memory_free(bytes);
 }
 

@@ -65,6 +65,7 @@ static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const str
         emit(aof, key, next, data, length);
         memory_free(data);
     }
+    if (length != 0) memory_end(length);
 }
 
 static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {

@@ -54,6 +54,12 @@ void *memory_zeroed(size_t size) {
 void memory_free(void *block) { RedisModule_Free(block); }
 #endif
 
+_Noreturn void memory_end(size_t size) {
+    RedisModule_Log(NULL, "warning", "No memory for %zu bytes of a filter that is being saved",
+                    size);
+    _exit(EXIT_FAILURE);
+}
+
 static void *library_alloc(void *context, size_t size) {
     (void)context;
     return memory_alloc(size);

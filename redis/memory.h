@@ -22,6 +22,11 @@ void *memory_alloc(size_t size);
 void *memory_zeroed(size_t size);
 void memory_free(void *block);
 
+/* What is written to be kept (RDB, AOF, DUMP) is written whole: without memory for so many bytes of
+ * it the process ends, as the server ends itself.  If it is a child that saves, then the last file
+ * stays; one that lacks something would take its place. */
+_Noreturn void memory_end(size_t size);
+
 /* The same, for the library. */
 tamis_allocator memory_allocator(void);
 

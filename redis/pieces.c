@@ -8,19 +8,34 @@
 
 static const uint8_t no_secret[TAMIS_SECRET_BYTES];
 
+/* ---- all of a filter */
+
+static uint8_t *need_header(const struct pieces *how, const void *filter, size_t *length) {
+    uint8_t *header = how->header(filter, length);
+    if (header == NULL) memory_end(*length);
+    return header;
+}
+
+/* NULL: there are no more. */
+static uint8_t *need_piece(const struct pieces *how, const void *filter, uint64_t *slot,
+                           size_t *length) {
+    *length = 0;
+    uint8_t *piece = how->piece(filter, slot, length);
+    if (piece == NULL && *length != 0) memory_end(*length);
+    return piece;
+}
+
 /* ---- RDB */
 
 void pieces_save(RedisModuleIO *rdb, const struct pieces *how, const void *filter) {
     size_t length = 0;
     uint64_t slot = 0;
-    uint8_t *header = how->header(filter, &length);
+    uint8_t *header = need_header(how, filter, &length);
     RedisModule_SaveUnsigned(rdb, RDB_OURS);
     RedisModule_SaveUnsigned(rdb, 0);
-    /* Without memory an empty string is written, which cannot be loaded: better than nothing
-     * at all, since then all that comes behind would be misread. */
-    RedisModule_SaveStringBuffer(rdb, (const char *)header, header == NULL ? 0 : length);
+    RedisModule_SaveStringBuffer(rdb, (const char *)header, length);
     memory_free(header);
-    for (uint8_t *piece; (piece = how->piece(filter, &slot, &length)) != NULL; slot++) {
+    for (uint8_t *piece; (piece = need_piece(how, filter, &slot, &length)) != NULL; slot++) {
         RedisModule_SaveUnsigned(rdb, slot);
         RedisModule_SaveStringBuffer(rdb, (const char *)piece, length);
         memory_free(piece);
@@ -69,11 +84,10 @@ void pieces_rewrite(RedisModuleIO *aof, RedisModuleString *key, const struct pie
                     const void *filter) {
     size_t length = 0;
     uint64_t slot = 0;
-    uint8_t *header = how->header(filter, &length);
-    if (header == NULL) return;
+    uint8_t *header = need_header(how, filter, &length);
     RedisModule_EmitAOF(aof, how->command, "slb", key, 1LL, (const char *)header, length);
     memory_free(header);
-    for (uint8_t *piece; (piece = how->piece(filter, &slot, &length)) != NULL; slot++) {
+    for (uint8_t *piece; (piece = need_piece(how, filter, &slot, &length)) != NULL; slot++) {
         RedisModule_EmitAOF(aof, how->command, "slb", key, (long long)slot + 2, (const char *)piece,
                             length);
         memory_free(piece);

@@ -9,8 +9,8 @@
  *     header   ..., u64 checksum of all before: SipHash-2-4 with a secret of zeros
  *     piece    a segment as a .tamis file, or a bare table (layer.c) with such a checksum
  *
- * Where there is no memory for a piece the rest is not written.  The header tells what is missing,
- * and a filter answers "maybe" for that. */
+ * A filter is written whole or not at all (memory_end).  Where a piece is missing nevertheless,
+ * since chunks were still to come, the header tells so, and a filter answers "maybe" for that. */
 #ifndef TAMIS_REDIS_PIECES_H
 #define TAMIS_REDIS_PIECES_H
 

@@ -741,3 +741,35 @@ def test_no_memory():
             added = [i for i, reply in zip(_items("new", 100), cuckoo) if reply == 1]
             assert not added or all(c.do("CF.MEXISTS", "c2", *added))
             assert c.do("BF.MADD", "b2", *_items("last", 100)).count(0) < 50
+
+
+def _fill(c, least):
+    """Takes all memory that comes in blocks of so many bytes or more: of files that do not come."""
+    size, files = 64 << 20, 0
+    while size >= least:
+        files += 1
+        if isinstance(c.call("TAMIS.LOAD", "file%d" % files, "0", str(size), "x"), Error):
+            size //= 2
+
+
+def test_no_memory_to_save():
+    """A child that has no memory to save a filter whole does not put a part in the place of the
+    file that is there."""
+    if PRELOAD:
+        raise Skip("a sanitizer takes addresses as it likes")
+    with Server(options=["--rdbcompression", "no"]) as server:
+        c = server.client()
+        c.do("BF.RESERVE", "b", "0.01", "20000000")
+        c.do("BF.MADD", "b", *_items("b", 1000))
+        assert c.do("SAVE") == "OK"
+        _room(server, 1 << 20)
+        _fill(c, 2 << 20)
+        c.do("BGSAVE")
+        until(lambda: server.info("rdb_bgsave_in_progress") == "0", what="the end of the child")
+        assert server.info("rdb_last_bgsave_status") == "err"
+        assert "No memory for" in server.log()
+        server.kill()
+        server.start()
+        c = server.client()
+        assert all(c.do("BF.MEXISTS", "b", *_items("b", 1000)))
+        assert c.do("BF.MADD", "b", *_items("new", 100)).count(1) > 50
