@@ -59,8 +59,11 @@ static bool segments_same(struct shared *a, struct shared *b, size_t size) {
     return same;
 }
 
+/* Those without keys are the same: whether they have their tables yet depends on whether they were
+ * made or read. */
 static bool layers_same(const struct layer *a, const struct layer *b) {
     bool same = a->keys == b->keys;
+    if (same && a->keys == 0) return true;
     for (uint32_t i = 0; i < a->segments && same; i++) {
         same = segments_same(a->table.segment[i], b->table.segment[i], (size_t)a->segment_bytes);
     }
@@ -68,7 +71,7 @@ static bool layers_same(const struct layer *a, const struct layer *b) {
 }
 
 static void layer_share(struct layer *into, const struct layer *from) {
-    for (uint32_t i = 0; i < into->segments; i++) {
+    for (uint32_t i = 0; i < into->segments && into->keys != 0; i++) {
         if (into->table.segment[i] == from->table.segment[i]) continue;
         shared_drop(into->table.segment[i]);
         into->table.segment[i] = shared_take(from->table.segment[i]);

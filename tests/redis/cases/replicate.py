@@ -115,6 +115,25 @@ def test_room_for_unions():
         _same(primary, replica)
 
 
+def test_union_with_nothing():
+    """A filter without items, of a kind that is not united bit by bit, is in the union once,
+    whether that was made or read."""
+    with Server() as primary, Server() as replica:
+        c = primary.client()
+        for n in range(3):
+            c.do("BF.RESERVE", "none%d" % n, "0.0001", "100000")
+            c.do("BF.ADD", "d", "item %d" % n)
+            c.do("BF.MERGE", "d", "none%d" % n)
+        follow(replica, primary)
+        c.do("BF.ADD", "other", "x")
+        c.do("BF.MERGE", "d", "none0", "none1", "none2", "other")
+        _same(primary, replica)
+        size = c.do("BF.INFO", "d", "FILTERS")
+        c.do("DEBUG", "RELOAD")
+        c.do("BF.MERGE", "d", "none0", "none1", "none2", "other")
+        assert c.do("BF.INFO", "d", "FILTERS") == size
+
+
 def test_stream():
     """The replica is there from the beginning."""
     with Server() as primary, Server() as replica:
