@@ -209,7 +209,7 @@ static bool starts_few(const struct cf *f) {
 
 /* Are all items in the tally?  (One that is in many tables is not for a few, whoever says so.) */
 static bool is_few(const struct cf *f) {
-    return starts_few(f) && f->tally.shards <= 1 && store_is_unopened(f->store);
+    return starts_few(f) && f->tally.shards <= 1 && store_is_empty(f->store);
 }
 
 static bool pour_one(struct cf *f, uint64_t hash, int64_t number) {

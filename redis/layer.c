@@ -156,10 +156,6 @@ bool layer_warm(struct layer *l) {
     return l->table.segment[0] != NULL || segment_open(l, 0);
 }
 
-bool layer_is_unopened(const struct layer *l) {
-    return l->segments == 1 && (l->small ? l->table.bare == NULL : l->table.segment[0] == NULL);
-}
-
 void layer_forget(struct layer *l) {
     l->keys = 0;
     if (l->small) {

@@ -57,8 +57,6 @@ uint64_t layer_plan(const struct layer *l);
 bool layer_open(struct layer *l);
 /* Takes the memory of a layer of one segment. */
 bool layer_warm(struct layer *l);
-/* Has it one segment, which is not there? */
-bool layer_is_unopened(const struct layer *l);
 /* Drops all segments. */
 void layer_forget(struct layer *l);
 /* Shares all segments with `from`; a bare table is copied. */

@@ -326,8 +326,8 @@ bool store_remove(struct store *s, uint64_t hash) {
     return false;
 }
 
-bool store_is_unopened(const struct store *s) {
-    return s->layers == 1 && s->awaiting == 0 && layer_is_unopened(&s->layer[0]);
+bool store_is_empty(const struct store *s) {
+    return s->layers == 1 && s->awaiting == 0 && s->layer[0].keys == 0;
 }
 
 void store_forget(struct store *s) {

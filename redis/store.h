@@ -132,9 +132,9 @@ void store_write(const struct store *s, struct wire_writer *w);
  * Nothing but the directory is allocated.  `removes` as it must be. */
 struct store *store_read(struct wire_reader *r, bool removes);
 
-/* Is it nothing but a description, of a layer of one segment? */
-bool store_is_unopened(const struct store *s);
-/* Makes it one again: forgets all keys. */
+/* Has it one layer, and no keys?  (Its table may be there: it is not after it was read.) */
+bool store_is_empty(const struct store *s);
+/* Makes it so: forgets all keys, and the table. */
 void store_forget(struct store *s);
 
 /* Takes the memory that store_create would have taken; false if there is none. */
