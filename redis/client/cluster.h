@@ -100,7 +100,9 @@ struct link {
     /* Whose replies are still to come, in order; NULL: nobody's (ASKING). */
     struct request **waiting;
     size_t first, count, capacity;
-    bool heard; /* anything at all */
+    bool heard;     /* anything at all */
+    uint64_t moved; /* when bytes were last taken, or an answer was last whole */
+    size_t partial; /* bytes that have come since of the next answer */
     char error[160];
 };
 
@@ -113,8 +115,9 @@ void link_close(struct link *link);
 /* Puts a command into the pipeline.  False: no memory. */
 bool link_push(struct link *link, const void *command, size_t length, struct request *waiting);
 
-/* Sends and receives on all links until every reply is there.  A link that fails, or is silent
- * for `timeout_ms`, is closed with its error set; what waited on it stays SENT. */
+/* Sends and receives on all links until every reply is there.  A link that fails, or takes no bytes
+ * and gives no whole answer for `timeout_ms`, is closed with its error set; what waited on it stays
+ * SENT. */
 bool links_exchange(struct link **links, size_t count, uint32_t timeout_ms);
 
 /* The same for a command of texts. */

@@ -19,6 +19,9 @@
 
 #define RECEIVE_BYTES 16384
 
+/* No answer to any of our questions is nearly as long. */
+#define ANSWER_MAX ((size_t)64 << 20)
+
 /* Becomes records at a time: enough for a call of send(2), little enough to be kept twice. */
 #define SEAL_BYTES 65536
 
@@ -113,6 +116,7 @@ static bool send_bytes(struct link *link, const struct bytes *bytes, size_t *don
             return false;
         }
         *done += (size_t)sent;
+        link->moved = monotonic_ms();
     }
     return true;
 }
@@ -146,6 +150,8 @@ static bool link_deliver(struct link *link) {
             return false;
         }
         if (reply == NULL) return true;
+        link->moved = monotonic_ms();
+        link->partial = 0;
         struct request *request = link->waiting[link->first++];
         if (request == NULL) {
             freeReplyObject(reply);
@@ -176,6 +182,11 @@ static bool receive_bytes(struct link *link, char *buffer, size_t size, size_t *
 }
 
 static bool link_feed(struct link *link, const char *bytes, size_t length) {
+    link->partial += length;
+    if (link->partial > ANSWER_MAX) {
+        link_fail(link, "the server's answer does not end");
+        return false;
+    }
     if (redisReaderFeed(link->context->reader, bytes, length) == REDIS_OK) {
         return link_deliver(link);
     }
@@ -194,14 +205,13 @@ static bool open_sealed(struct link *link, const char *records, size_t length) {
     return true;
 }
 
+/* One piece of what is there: the others have their turn, and the clock is looked at. */
 static bool link_receive(struct link *link) {
     char buffer[RECEIVE_BYTES];
-    for (size_t got = sizeof buffer; got == sizeof buffer;) {
-        if (!receive_bytes(link, buffer, sizeof buffer, &got)) return false;
-        if (got == 0) return true;
-        if (!(link->tls != NULL ? open_sealed : link_feed)(link, buffer, got)) return false;
-    }
-    return true;
+    size_t got;
+    if (!receive_bytes(link, buffer, sizeof buffer, &got)) return false;
+    if (got == 0) return true;
+    return (link->tls != NULL ? open_sealed : link_feed)(link, buffer, got);
 }
 
 /* ---- several links */
@@ -210,39 +220,51 @@ static bool link_is_busy(const struct link *link) {
     return link->context != NULL && link->first < link->count;
 }
 
-/* Waits for news on any of them.  False: none is busy, or no memory for the list. */
-static bool links_poll(struct link **links, size_t count, struct pollfd *polls, uint32_t timeout_ms,
-                       bool *silent) {
+/* Milliseconds that are left of its time. */
+static uint32_t time_left(const struct link *link, uint32_t timeout_ms) {
+    const uint64_t elapsed = monotonic_ms() - link->moved;
+    return elapsed < timeout_ms ? timeout_ms - (uint32_t)elapsed : 0;
+}
+
+/* Waits for news on any of them, or for the end of the time of one.  False: none is busy. */
+static bool links_poll(struct link **links, size_t count, struct pollfd *polls,
+                       uint32_t timeout_ms) {
     nfds_t busy = 0;
+    uint32_t shortest = timeout_ms;
     for (size_t i = 0; i < count; i++) {
         if (!link_is_busy(links[i])) continue;
         polls[busy].fd = links[i]->context->fd;
         polls[busy].events = POLLIN;
         if (link_has_more(links[i])) polls[busy].events |= POLLOUT;
         polls[busy++].revents = 0;
+        const uint32_t left = time_left(links[i], timeout_ms);
+        if (left < shortest) shortest = left;
     }
-    if (busy == 0) return false;
-    const int ready = poll(polls, busy, (int)timeout_ms);
-    *silent = ready == 0;
-    return true;
+    if (busy != 0) poll(polls, busy, (int)shortest);
+    return busy != 0;
+}
+
+/* What poll(2) has told of a link. */
+static void link_serve(struct link *link, short events, uint32_t timeout_ms) {
+    /* First what a server that hangs up has to say. */
+    const bool news = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
+    if ((news && !link_receive(link)) || ((events & POLLOUT) != 0 && !link_send(link))) return;
+    if (link_is_busy(link) && time_left(link, timeout_ms) == 0) {
+        link_fail(link, "the server did not answer in time");
+    }
 }
 
 bool links_exchange(struct link **links, size_t count, uint32_t timeout_ms) {
     struct pollfd *polls = (struct pollfd *)malloc((count != 0 ? count : 1) * sizeof *polls);
-    bool silent = false;
     if (polls == NULL) return false;
-    while (links_poll(links, count, polls, timeout_ms, &silent)) {
+    for (size_t i = 0; i < count; i++) {
+        links[i]->moved = monotonic_ms();
+        links[i]->partial = 0;
+    }
+    while (links_poll(links, count, polls, timeout_ms)) {
         size_t at = 0;
         for (size_t i = 0; i < count; i++) {
-            if (!link_is_busy(links[i])) continue;
-            const short events = polls[at++].revents;
-            if (silent) {
-                link_fail(links[i], "the server did not answer in time");
-                continue;
-            }
-            /* First what a server that hangs up has to say. */
-            const bool news = (events & (POLLIN | POLLHUP | POLLERR)) != 0;
-            if ((!news || link_receive(links[i])) && (events & POLLOUT)) link_send(links[i]);
+            if (link_is_busy(links[i])) link_serve(links[i], polls[at++].revents, timeout_ms);
         }
     }
     for (size_t i = 0; i < count; i++) {

@@ -234,7 +234,10 @@ static bool map_from(tamis_cluster *cluster, size_t n) {
         for (size_t i = 0; good && i < reply->elements; i++) {
             good = map_range(cluster, reply->element[i], asked);
         }
-        if (!good) cluster_fail(cluster, "%s: CLUSTER SLOTS makes no sense", asked);
+        if (!good) {
+            cluster_fail(cluster, "%s:%d: CLUSTER SLOTS makes no sense", asked,
+                         cluster->nodes[n].port);
+        }
     } else {
         cluster_fail(cluster, "%s:%d is in a cluster that has no slots yet", asked,
                      cluster->nodes[n].port);

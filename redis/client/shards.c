@@ -135,9 +135,13 @@ static bool read_hash(const redisReply *hash, tamis_sharded *out, bool *whole) {
     return true;
 }
 
+/* `hash`: what HGETALL replied; WRONGTYPE, if the key has just been replaced. */
 static enum found judge_hash(tamis_sharded *out, const redisReply *hash) {
     bool whole = false;
-    if (hash->type != REDIS_REPLY_ARRAY) return FOUND_NOTHING;
+    if (hash->type != REDIS_REPLY_ARRAY) {
+        shard_failed(out, out->name, hash);
+        return FOUND_ERROR;
+    }
     if (!read_hash(hash, out, &whole)) {
         cluster_fail(out->cluster, "'%s' is a hash, but not that of a filter", out->name);
         return FOUND_ERROR;
@@ -181,8 +185,8 @@ enum found look_up(tamis_cluster *cluster, const char *name, tamis_sharded *out)
             found = judge_hash(out, hash);
         } else if (strcmp(word, "none") == 0) {
             found = FOUND_NOTHING;
-        } else if (type->type == REDIS_REPLY_ERROR) {
-            cluster_fail(cluster, "'%s': %s", name, type->str);
+        } else if (type->type != REDIS_REPLY_STATUS) {
+            shard_failed(out, name, type);
         } else {
             cluster_fail(cluster, "'%s' is a %s, not a filter", name, word);
         }
@@ -364,16 +368,35 @@ static bool complete(tamis_sharded *f) {
     return good;
 }
 
-/* After a failure: the error that made it fail is the one to tell. */
-static void undo(tamis_sharded *f, bool shards_too) {
+/* The hash goes last: what is interrupted can be begun again. */
+static bool unlink_all(tamis_sharded *f, bool shards_too) {
     struct requests requests = {0};
-    char error[sizeof f->cluster->error];
-    memcpy(error, f->cluster->error, sizeof error);
-    if (shards_too) ask_shards(&requests, "UNLINK", f, true);
+    bool good = true;
+    if (shards_too) {
+        ask_shards(&requests, "UNLINK", f, true);
+        good = run_shards(f, &requests);
+        requests_clear(&requests);
+    }
     ask_key(&requests, "UNLINK", f->name, true);
-    (void)cluster_run(f->cluster, &requests);
+    good = good && cluster_run(f->cluster, &requests);
+    if (good && is_error(requests.at[0].reply)) {
+        good = shard_failed(f, f->name, requests.at[0].reply);
+    }
     requests_free(&requests);
-    memcpy(f->cluster->error, error, sizeof error);
+    return good;
+}
+
+/* After a failure, if the servers can be told so now; else a drop can finish it.  The error that
+ * made it fail is the one to tell. */
+static void undo(tamis_sharded *f, bool shards_too) {
+    tamis_cluster *cluster = f->cluster;
+    const uint32_t patience = cluster->options.patience_ms;
+    char error[sizeof cluster->error];
+    memcpy(error, cluster->error, sizeof error);
+    cluster->options.patience_ms = 0;
+    (void)unlink_all(f, shards_too);
+    cluster->options.patience_ms = patience;
+    memcpy(cluster->error, error, sizeof error);
 }
 
 /* RedisBloom takes the rate of a CF like any word, and does not keep it. */
@@ -421,22 +444,7 @@ bool tamis_sharded_drop(tamis_cluster *cluster, const char *name, bool *existed)
     const enum found found = look_up(cluster, name, &f);
     *existed = found == FOUND_FILTER || found == FOUND_UNFINISHED;
     if (found == FOUND_ERROR) return false;
-    if (!*existed) return true;
-    /* The hash goes last: what is interrupted can be begun again. */
-    struct requests requests = {0};
-    bool good = true;
-    if (!f.plain) {
-        ask_shards(&requests, "UNLINK", &f, true);
-        good = run_shards(&f, &requests);
-        requests_clear(&requests);
-    }
-    ask_key(&requests, "UNLINK", name, true);
-    good = good && cluster_run(cluster, &requests);
-    if (good && is_error(requests.at[0].reply)) {
-        good = shard_failed(&f, name, requests.at[0].reply);
-    }
-    requests_free(&requests);
-    return good;
+    return !*existed || unlink_all(&f, !f.plain);
 }
 
 /* ---- keys by shard */

@@ -1,7 +1,9 @@
 """tamis redis on one server: the verbs, their output and exit codes, and the scheme itself."""
 import json
 import random
+import socket
 import subprocess
+import threading
 import time
 import zlib
 
@@ -233,6 +235,56 @@ def test_password():
         done = redis("query", "seen", data=b"a\n", check=(2,),
                      environment={"REDISCLI_AUTH": "wrong"})
         assert b"WRONGPASS" in done.stderr, done.stderr
+
+
+def test_user_who_may_not():
+    """What a server refuses to tell is not taken for a filter that is not there."""
+    with On() as redis:
+        redis("reserve", "-q", "seen", "-n", "100")
+        redis.server.client().do("ACL", "SETUSER", "u", "on", ">p", "~*", "+@all", "-hgetall")
+        for verb in ("info", "query", "load", "drop"):
+            done = redis(verb, "seen", "--user", "u", data=b"a\n", check=(2,),
+                         environment={"REDISCLI_AUTH": "p"})
+            assert b"'seen': NOPERM" in done.stderr, (verb, done.stderr)
+        assert redis("query", "-v", "seen", data=b"a\n").stdout == b"a\n"
+
+
+def test_reserve_that_cannot_be_undone():
+    """Shards that are left from a reserve that failed still have their hash, so that a drop finds
+    them."""
+    with On() as redis:
+        c = redis.server.client()
+        c.do("ACL", "SETUSER", "u", "on", ">p", "~*", "+@all", "-bf.reserve", "-unlink",
+             "(+bf.reserve ~x:{0} ~x:{1})", "(+unlink ~x)")
+        done = redis("reserve", "x", "-n", "100", "--shards", "3", "--user", "u", check=(2,),
+                     environment={"REDISCLI_AUTH": "p"})
+        assert b"'x:{2}': NOPERM" in done.stderr, done.stderr
+        assert c.do("EXISTS", "x:{0}", "x:{1}") == 2
+        redis("drop", "x")
+        redis("reserve", "-q", "x", "-n", "100", "--shards", "3")
+
+
+def _talk(listener):
+    """Who asks gets an answer that does not end."""
+    client, _ = listener.accept()
+    try:
+        client.sendall(b"$1000000\r\n")
+        while True:
+            time.sleep(0.5)
+            client.sendall(b"x")
+    except OSError:
+        client.close()
+
+
+def test_answer_without_end():
+    """A server that goes on talking and says nothing is one that does not answer."""
+    if not COMMAND or not has_redis_command():
+        raise Skip("the command was built without hiredis")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=_talk, args=(listener,), daemon=True).start()
+        done = tamis("redis", "info", "x", "-s", "127.0.0.1:%d" % listener.getsockname()[1],
+                     "--patience", "1", check=(2,), timeout=60)
+        assert b"did not answer in time" in done.stderr, done.stderr
 
 
 def test_no_server():
