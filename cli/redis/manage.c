@@ -85,6 +85,12 @@ static void check_tls(const tamis_cluster_options *where) {
     if ((where->cert == NULL) != (where->key == NULL)) die("--cert and --key go together");
 }
 
+static void check_user(const tamis_cluster_options *where) {
+    if (where->user != NULL && where->password == NULL) {
+        die("--user %s: the password is missing: set REDISCLI_AUTH to it", where->user);
+    }
+}
+
 static bool take_query(struct redis_request *r, int id) {
     switch (id) {
         case OPT_INVERT:
@@ -118,6 +124,7 @@ void redis_parse(struct args *args, struct redis_request *r) {
         }
     }
     if (r->common.file == NULL) die("which filter? Give its name");
+    check_user(&r->where);
     check_tls(&r->where);
     key_options_check(&r->common.keys);
 }

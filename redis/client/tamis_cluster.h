@@ -61,7 +61,7 @@ typedef struct tamis_cluster tamis_cluster;
 
 typedef struct tamis_cluster_options {
     const char *servers;  /* "host:port,..."; any node will do.  NULL: 127.0.0.1:6379 */
-    const char *user;     /* NULL: the default user */
+    const char *user;     /* NULL: the default user; else there must be a password */
     const char *password; /* NULL: none */
     uint32_t timeout_ms;  /* for a connection or an answer; 0: 5 s */
     uint32_t patience_ms; /* how long to try without progress; 0: 60 s */

@@ -235,6 +235,8 @@ def test_password():
         done = redis("query", "seen", data=b"a\n", check=(2,),
                      environment={"REDISCLI_AUTH": "wrong"})
         assert b"WRONGPASS" in done.stderr, done.stderr
+        done = redis("info", "--user", "somebody", "seen", check=(2,))
+        assert b"--user somebody: the password is missing" in done.stderr, done.stderr
 
 
 def test_user_who_may_not():
