@@ -311,17 +311,23 @@ static uint64_t shard_capacity(const tamis_sharded *f) {
     return (uint64_t)ceil(room < least ? least : room);
 }
 
-/* BF.RESERVE key rate capacity; CF.RESERVE key capacity [ERROR rate], the latter being ours. */
+/* BF.RESERVE key rate capacity; CF.RESERVE key capacity EXPANSION 2 [ERROR rate], the last being
+ * ours.  A CF grows a few dozen times at most (cf-max-expansions), and without EXPANSION by no more
+ * than its first capacity each time. */
 static void reserve_shard(struct requests *requests, const tamis_sharded *f, const char *key) {
     char rate[40], capacity[32];
     snprintf(rate, sizeof rate, "%.17g", f->rate);
     snprintf(capacity, sizeof capacity, "%" PRIu64, shard_capacity(f));
     const bool bloom = f->kind == TAMIS_SHARDED_BLOOM, rated = !bloom && f->rate > 0;
-    request_start(requests, key, true, bloom ? 4 : rated ? 5 : 3);
+    request_start(requests, key, true, bloom ? 4 : rated ? 7 : 5);
     request_text(requests, bloom ? "BF.RESERVE" : "CF.RESERVE");
     request_text(requests, key);
     if (bloom) request_text(requests, rate);
     request_text(requests, capacity);
+    if (!bloom) {
+        request_text(requests, "EXPANSION");
+        request_text(requests, "2");
+    }
     if (rated) {
         request_text(requests, "ERROR");
         request_text(requests, rate);

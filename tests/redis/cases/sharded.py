@@ -189,6 +189,16 @@ def test_cuckoo_rate():
                      data=_lines(*["k%d" % i for i in range(20000)])).stdout == b"0\n"
 
 
+def test_growth():
+    """A filter grows far beyond what it was reserved for, of either kind."""
+    keys = _lines(*["k%d" % i for i in range(50000)])
+    with On() as redis:
+        for kind in ("bloom", "cuckoo"):
+            redis("reserve", "-q", kind, "-n", "10", "-k", kind, "--shards", "2")
+            redis("load", "-q", kind, data=keys)
+            assert redis("query", "-v", "-c", kind, data=keys, check=(1,)).stdout == b"0\n"
+
+
 def test_plain_filters():
     """A BF or CF key that anybody has made."""
     with On() as redis:
