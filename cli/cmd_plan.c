@@ -306,7 +306,8 @@ static void plan_text(const struct plan *plan) {
 /* ---- drawings */
 
 /* Kinds that make the drawing hard to read are left out of it: counting takes four times what
- * the others do; on a terminal xor would lie upon fuse, and growing upon block. */
+ * the others do; on a terminal xor would lie upon fuse, and growing upon block.  Each kind has its
+ * series all the same, so that it has the same colour in both drawings of a file. */
 static bool is_drawn(tamis_kind kind, bool terminal) {
     if (terminal && (kind == TAMIS_XOR || kind == TAMIS_GROWING)) return false;
     return kind != TAMIS_COUNTING;
@@ -315,8 +316,8 @@ static bool is_drawn(tamis_kind kind, bool terminal) {
 #define DRAWN_LOWEST 1e-6
 #define DRAWN_POINTS 100
 
-static void draw_sizes(const struct plan *plan, struct plot *plot, tamis_kind kind) {
-    struct series *s = plot_series(plot, tamis_kind_name(kind), false);
+static void draw_sizes(const struct plan *plan, struct plot *plot, struct series *s,
+                       tamis_kind kind) {
     for (int i = 0; i <= DRAWN_POINTS; i++) {
         const double rate = 0.3 * pow(DRAWN_LOWEST / 0.3, (double)i / DRAWN_POINTS);
         tamis_sizing sizing;
@@ -331,7 +332,9 @@ static void draw_size(const struct plan *plan, struct plot *plot, bool terminal)
     const struct axis y = {"bits per key", false, 0, 0};
     plot_start(plot, "Size against rate", x, y);
     for (size_t k = 0; k < plan->count; k++) {
-        if (is_drawn(plan->sizing[k].kind, terminal)) draw_sizes(plan, plot, plan->sizing[k].kind);
+        const tamis_kind kind = plan->sizing[k].kind;
+        struct series *s = plot_series(plot, tamis_kind_name(kind), false);
+        if (is_drawn(kind, terminal)) draw_sizes(plan, plot, s, kind);
     }
     struct series *bound = plot_series(plot, "bound", true);
     plot_point(plot, bound, 0.3, -log2(0.3));
@@ -344,7 +347,8 @@ static void draw_rate(const struct plan *plan, struct plot *plot) {
     plot_start(plot, "Rate against keys, for kinds that take adds", x, y);
     for (size_t k = 0; k < plan->count; k++) {
         const tamis_sizing *s = &plan->sizing[k];
-        struct series *series = plot_series(plot, tamis_kind_name(s->kind), false);
+        const bool hides = s->kind == TAMIS_COUNTING; /* bloom, whose rates it has */
+        struct series *series = plot_series(plot, tamis_kind_name(s->kind), hides);
         if (plan->status[k] != TAMIS_OK || (tamis_kind_caps(s->kind) & TAMIS_IS_STATIC)) continue;
         plot_point(plot, series, 0.5, s->rate_at_half);
         plot_point(plot, series, 1, s->rate);
@@ -352,18 +356,23 @@ static void draw_rate(const struct plan *plan, struct plot *plot) {
     }
 }
 
-static void plan_draw(const struct plan *plan) {
+/* Above the numbers: what is asked for stands at the end, also where the drawing has pushed the
+ * rest off the screen. */
+static void plan_draw_text(const struct plan *plan) {
+    struct plot plot;
+    if (plan->want.capacity == 0 || !term_is(stdout)) return;
+    const unsigned width = term_width(stdout);
+    draw_size(plan, &plot, true);
+    plot_text(&plot, stdout, width > 84 ? 72 : width > 40 ? width - 12 : 28, 16);
+    putchar('\n');
+    plot_free(&plot);
+}
+
+static void plan_draw_svg(const struct plan *plan) {
     struct plot plots[2];
-    const bool terminal = term_is(stdout) && !plan->json;
-    if (plan->want.capacity == 0 || (plan->svg == NULL && !terminal)) return;
-    draw_size(plan, &plots[0], terminal && plan->svg == NULL);
+    draw_size(plan, &plots[0], false);
     draw_rate(plan, &plots[1]);
-    if (terminal) {
-        const unsigned width = term_width(stdout);
-        putchar('\n');
-        plot_text(&plots[0], stdout, width > 84 ? 72 : width > 40 ? width - 12 : 28, 16);
-    }
-    if (plan->svg != NULL) plot_svg(plots, 2, plan->svg);
+    plot_svg(plots, 2, plan->svg);
     plot_free(&plots[0]);
     plot_free(&plots[1]);
 }
@@ -375,9 +384,10 @@ static int plan_main(struct args *args) {
     if (plan.json) {
         plan_json(&plan);
     } else {
+        plan_draw_text(&plan);
         plan_text(&plan);
     }
-    plan_draw(&plan);
+    if (plan.svg != NULL) plan_draw_svg(&plan);
     stdout_close();
     if (plan.choice == NULL) {
         char why[300];

@@ -117,10 +117,10 @@ void axis_tick_text(const struct axis *axis, double tick, char *text, size_t siz
 struct grid {
     unsigned columns, rows; /* in characters */
     uint8_t *dots;          /* braille bits */
-    uint8_t *owner;         /* series + 1 */
+    uint8_t *owner;         /* rank of the series + 1 */
 };
 
-static void grid_dot(struct grid *g, double right, double up, size_t series) {
+static void grid_dot(struct grid *g, double right, double up, size_t rank) {
     static const uint8_t bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     const unsigned wide = 2 * g->columns, high = 4 * g->rows;
     if (!(right >= 0 && right <= 1 && up >= 0 && up <= 1)) return;
@@ -128,32 +128,33 @@ static void grid_dot(struct grid *g, double right, double up, size_t series) {
     const unsigned y = (unsigned)((1 - up) * (high - 1) + 0.5);
     const size_t cell = (size_t)(y / 4) * g->columns + x / 2;
     g->dots[cell] = (uint8_t)(g->dots[cell] | bits[y % 4][x % 2]);
-    g->owner[cell] = (uint8_t)(series + 1);
+    g->owner[cell] = (uint8_t)(rank + 1);
 }
 
-static void grid_curve(struct grid *g, const struct plot *plot, size_t series) {
-    const struct series *s = &plot->series[series];
+static void grid_curve(struct grid *g, const struct plot *plot, const struct series *s,
+                       size_t rank) {
     for (size_t i = 0; i < s->count; i++) {
         const double x = axis_place(&plot->x, s->x[i]), y = axis_place(&plot->y, s->y[i]);
-        if (i == 0) grid_dot(g, x, y, series);
+        if (i == 0) grid_dot(g, x, y, rank);
         if (i == 0) continue;
         const double x0 = axis_place(&plot->x, s->x[i - 1]), y0 = axis_place(&plot->y, s->y[i - 1]);
         const double steps = ceil(fmax(fabs(x - x0) * 2 * g->columns, fabs(y - y0) * 4 * g->rows));
         for (double t = 1; t <= steps; t++) {
             if (s->dashed && ((int)(x0 * 2 * g->columns + t) & 3) > 1) continue;
-            grid_dot(g, x0 + (x - x0) * t / steps, y0 + (y - y0) * t / steps, series);
+            grid_dot(g, x0 + (x - x0) * t / steps, y0 + (y - y0) * t / steps, rank);
         }
-        if (steps == 0) grid_dot(g, x, y, series);
+        if (steps == 0) grid_dot(g, x, y, rank);
     }
 }
 
-static enum style series_style(size_t series) {
+/* A terminal has few colours: they go to the series that are shown, by their rank among these. */
+static enum style series_style(size_t rank) {
     static const enum style styles[] = {STYLE_GREEN,   STYLE_CYAN, STYLE_YELLOW,
                                         STYLE_MAGENTA, STYLE_BLUE, STYLE_RED};
-    return styles[series % (sizeof styles / sizeof styles[0])];
+    return styles[rank % (sizeof styles / sizeof styles[0])];
 }
 
-static char series_letter(size_t series) { return "*+ox#@%&=~^$!?"[series % 14]; }
+static char series_letter(size_t rank) { return "*+ox#@%&=~^$!?"[rank % 14]; }
 
 /* Curves of dots are told apart by their colours, and where there are none they have letters. */
 static void print_cell(FILE *to, uint8_t dots, uint8_t owner, bool dotted) {
@@ -210,15 +211,16 @@ static void print_x_axis(const struct plot *plot, FILE *to, unsigned columns, bo
 
 static void print_legend(const struct plot *plot, FILE *to, bool dotted) {
     fprintf(to, "%9s", "");
-    for (size_t s = 0; s < plot->count; s++) {
+    for (size_t s = 0, rank = 0; s < plot->count; s++) {
         if (plot->series[s].count == 0) continue;
-        fprintf(to, "%s", term_style(to, series_style(s)));
+        fprintf(to, "%s", term_style(to, series_style(rank)));
         if (dotted) {
             fputs(plot->series[s].dashed ? "╌╌" : "──", to);
         } else {
-            fputc(series_letter(s), to);
+            fputc(series_letter(rank), to);
         }
         fprintf(to, "%s %s  ", term_style(to, STYLE_PLAIN), plot->series[s].name);
+        rank++;
     }
     fputc('\n', to);
 }
@@ -230,7 +232,9 @@ void plot_text(struct plot *plot, FILE *to, unsigned columns, unsigned rows) {
     memset(g.dots, 0, cells);
     memset(g.owner, 0, cells);
     plot_fit(plot);
-    for (size_t s = 0; s < plot->count; s++) grid_curve(&g, plot, s);
+    for (size_t s = 0, rank = 0; s < plot->count; s++) {
+        if (plot->series[s].count != 0) grid_curve(&g, plot, &plot->series[s], rank++);
+    }
 
     fprintf(to, "%s%s%s\n%s%8s%s\n", term_style(to, STYLE_BOLD), plot->title,
             term_style(to, STYLE_PLAIN), term_style(to, STYLE_DIM), plot->y.label,

@@ -15,7 +15,7 @@
 
 struct series {
     const char *name;
-    bool dashed; /* a bound rather than a thing that exists */
+    bool dashed; /* a bound, or a curve that would hide another */
     size_t count;
     double x[PLOT_POINTS], y[PLOT_POINTS];
 };
@@ -37,7 +37,8 @@ struct plot {
 void plot_start(struct plot *plot, const char *title, struct axis x, struct axis y);
 void plot_free(struct plot *plot);
 
-/* A new series to add points to. */
+/* A new series to add points to.  In SVG its colour is that of its number, so that plots in one
+ * file agree; one that stays empty is not shown. */
 struct series *plot_series(struct plot *plot, const char *name, bool dashed);
 /* A point that is not finite, or not positive on a logarithmic axis, is left out. */
 void plot_point(const struct plot *plot, struct series *series, double x, double y);

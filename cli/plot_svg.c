@@ -19,10 +19,11 @@
 #define TOP 40.0
 #define BOTTOM 56.0
 
-/* Told apart by people who see fewer colours (Okabe and Ito's palette, darkened yellow). */
+/* Told apart by people who see fewer colours (Okabe and Ito's palette with a darker yellow, and
+ * a violet).  One for each kind of filter, and grey for what comes after them. */
 static const char *series_colour(size_t series) {
-    static const char *const colours[] = {"#009e73", "#56b4e9", "#e69f00", "#cc79a7",
-                                          "#0072b2", "#d55e00", "#8c7a00", "#7f7f7f"};
+    static const char *const colours[] = {"#009e73", "#56b4e9", "#e69f00", "#cc79a7", "#0072b2",
+                                          "#d55e00", "#8c7a00", "#9467bd", "#7f7f7f"};
     return colours[series % (sizeof colours / sizeof colours[0])];
 }
 

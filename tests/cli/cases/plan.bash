@@ -87,12 +87,17 @@ if command -v python3 >/dev/null; then
     truth 'svg is XML' python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("p.svg")'
 fi
 truth 'svg has the bound' grep -q '>bound<' p.svg
+legend() { sed -n 's/.*<line x1.*stroke="\(#[0-9a-f]*\)".*">\([a-z]*\)<.text>$/\2 \1/p' p.svg | sort -u; }
+truth 'svg: a kind has one colour in both drawings' test -z "$(legend | cut -d' ' -f1 | uniq -d)"
+truth 'svg: and no other has it' test -z "$(legend | cut -d' ' -f2 | sort | uniq -d)"
+truth 'svg: all kinds are named' test "$(legend | wc -l)" -eq 9
 check 'svg to standard output' rc=2 err='--svg needs a file' -- "$TAMIS" plan -n 1M --svg -
 check 'svg to no name' rc=2 err='--svg: the name of the file is empty' -- "$TAMIS" plan -n 1M --svg ''
 check 'svg that cannot be written' rc=2 out='*' err="cannot write 'no/p.svg'" -- "$TAMIS" plan -n 1M -p 1% --svg no/p.svg
 truth 'no drawing in a pipe' test "$("$TAMIS" plan -n 1M -p 1% | grep -c 'Size against rate')" -eq 0
 if terminal; then
     truth 'a drawing on a terminal' bash -c 'script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "Size against rate"'
+    truth 'the answer stands below it' bash -c 'script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | tail -n 1 | grep -q "tamis build -k block"'
     truth 'in ASCII if the locale is' bash -c 'LC_ALL=C script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | LC_ALL=C grep -c "[^ -~[:cntrl:]]" | grep -qx 0'
     truth 'curves in colours' bash -c 'TERM=xterm script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "──.*bloom"'
     truth 'curves in letters where there are none' bash -c 'NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" plan -n 1M -p 1%" /dev/null | grep -q "  \* bloom  + block  o cuckoo"'
