@@ -100,6 +100,7 @@ static int add_main(struct args *args) {
     request_check(&r);
 
     target_apart(r.file, &r.inputs, &r.keys); /* opening it may remove an old journal */
+    progress_opening(&r.run, "add");
     struct add a = {.filter = request_open(&r, r.file, OPEN_CHANGE)};
     target_check(r.file, true, &r.inputs, &r.keys);
     tamis_facts facts = filter_facts_brief(a.filter);

@@ -11,14 +11,17 @@ static const struct option_spec convert_options[] = {
      "make it this kind, where that needs no keys: counting to bloom"},
     {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of a keyed filter: 32 hexadecimal digits"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+    {OPT_PROGRESS, '\0', "progress", NULL, "show progress even if stderr is no terminal"},
+    {OPT_NO_PROGRESS, '\0', "no-progress", NULL, "never show progress"},
     OPTIONS_END};
 
 struct convert_request {
     struct key_options keys;
+    struct run_options run;
     struct words files;
     const char *from, *to, *part, *output;
     tamis_kind kind;
-    bool force, quiet;
+    bool force;
 };
 
 static void convert_parse(struct args *args, struct convert_request *r) {
@@ -45,11 +48,8 @@ static void convert_parse(struct args *args, struct convert_request *r) {
             case OPT_KIND:
                 r->kind = kind_of(args->value);
                 break;
-            case OPT_QUIET:
-                r->quiet = true;
-                break;
             default:
-                key_options_take(&r->keys, id, args);
+                if (!key_options_take(&r->keys, id, args)) run_options_take(&r->run, id, args);
         }
     }
     if (r->to == NULL) die("--to FORMAT is missing: into which format?");
@@ -64,6 +64,7 @@ static int convert_main(struct args *args) {
     convert_parse(args, &r);
     const struct source source = {r.files.at[0],   r.from, key_options_secret(&r.keys),
                                   r.keys.key_file, r.part, NULL};
+    progress_opening(&r.run, "convert");
     tamis_filter *filter = filter_open(&source, OPEN_MAPPED);
     tamis_facts facts = filter_facts(filter);
     if (r.kind != TAMIS_AUTO && r.kind != facts.kind) {
@@ -82,8 +83,10 @@ static int convert_main(struct args *args) {
         die("'%s' cannot become %s: %s", r.files.at[0], r.to, tamis_cannot(filter, r.to));
     }
     facts = filter_facts(filter);
+    progress_phase("writing");
     filter_save(filter, r.output, r.force);
-    if (!r.quiet) filter_summary(r.output, &facts, facts.adds);
+    progress_end();
+    if (!r.run.quiet) filter_summary(r.output, &facts, facts.adds);
     tamis_free(filter);
     words_free(&r.files);
     return filter_capacity(r.output, &facts);

@@ -231,6 +231,8 @@ static int info_main(struct args *args) {
 
     /* All are opened before anything is printed: the output is whole or nothing. */
     struct told *told = (struct told *)need(files.count * sizeof *told);
+    const struct run_options run = {.progress = PROGRESS_AUTO};
+    progress_opening(&run, "info");
     for (size_t i = 0; i < files.count; i++) {
         const struct source source = {files.at[i],   format, key_options_secret(&keys),
                                       keys.key_file, part,   NULL};
@@ -240,6 +242,7 @@ static int info_main(struct args *args) {
         told[i].facts = filter_facts(filter);
         tamis_free(filter); /* there may be more files than can be open at once */
     }
+    progress_end();
     if (as_json && files.count > 1) json_open(&json, NULL, '[');
     for (size_t i = 0; i < files.count; i++) {
         if (i > 0 && !as_json) putchar('\n');

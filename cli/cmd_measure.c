@@ -161,7 +161,7 @@ static uint64_t samples_for(double rate) {
 
 static uint64_t measure_run(struct measure *m, const struct request *r, uint64_t samples) {
     if (r->inputs.count == 0) {
-        progress_start(&r->run, "measure", 0, false);
+        progress_start(&r->run, "measure", samples, false);
         measure_made(m, samples);
         progress_end();
         return samples;
@@ -195,6 +195,7 @@ static int measure_main(struct args *args) {
     if (samples != 0 && r.inputs.count != 0) {
         die("--samples and inputs contradict each other: keys are made up or given");
     }
+    progress_opening(&r.run, "measure");
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);
     const tamis_facts facts = filter_facts(filter);
     struct measure m = {.filter = filter, .delimiter = r.keys.delimiter};

@@ -14,13 +14,16 @@ static const struct option_spec merge_options[] = {
     {OPT_PART, '\0', "part", "NAME", "which filter of files that hold several: see 'tamis info'"},
     {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of keyed filters: 32 hexadecimal digits"},
     {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
+    {OPT_PROGRESS, '\0', "progress", NULL, "show progress even if stderr is no terminal"},
+    {OPT_NO_PROGRESS, '\0', "no-progress", NULL, "never show progress"},
     OPTIONS_END};
 
 struct merge_request {
     struct key_options keys;
+    struct run_options run;
     struct words files;
     const char *from, *part, *output;
-    bool force, both, quiet;
+    bool force, both;
 };
 
 static void merge_parse(struct args *args, struct merge_request *r) {
@@ -44,11 +47,8 @@ static void merge_parse(struct args *args, struct merge_request *r) {
             case OPT_AND:
                 r->both = true;
                 break;
-            case OPT_QUIET:
-                r->quiet = true;
-                break;
             default:
-                key_options_take(&r->keys, id, args);
+                if (!key_options_take(&r->keys, id, args)) run_options_take(&r->run, id, args);
         }
     }
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
@@ -89,6 +89,8 @@ static bool same_forms(const tamis_key_form *a, const tamis_key_form *b) {
 static int merge_main(struct args *args) {
     struct merge_request r = {.keys = KEY_OPTIONS_INIT};
     merge_parse(args, &r);
+    progress_start(&r.run, "merge", 0, false);
+    progress_phase("reading the filters");
     tamis_filter *into = merge_open(&r, 0, OPEN_OWNED);
     tamis_facts facts = filter_facts_brief(into);
     for (size_t i = 1; i < r.files.count; i++) {
@@ -104,8 +106,10 @@ static int merge_main(struct args *args) {
         tamis_free(from);
     }
     facts = filter_facts(into);
+    progress_phase("writing");
     filter_save(into, r.output, r.force);
-    if (!r.quiet) filter_summary(r.output, &facts, facts.adds);
+    progress_end();
+    if (!r.run.quiet) filter_summary(r.output, &facts, facts.adds);
     tamis_free(into);
     words_free(&r.files);
     return filter_capacity(r.output, &facts);

@@ -320,6 +320,7 @@ static int query_main(struct args *args) {
     struct query q = {.delimiter = '\n'};
     struct reader reader;
     query_parse(args, &r, &also, &q);
+    progress_opening(&r.run, "query");
     query_open(&q, &r, &also);
     if (q.quiet) {
         reader_open_unseen(&reader, &r.inputs, q.delimiter);

@@ -82,6 +82,7 @@ static int remove_main(struct args *args) {
     struct reader reader;
     struct removal r = {.reader = &reader, .delimiter = request.keys.delimiter};
     target_apart(request.file, &request.inputs, &request.keys); /* as in `add` */
+    progress_opening(&request.run, "remove");
     r.filter = request_open(&request, request.file, OPEN_CHANGE);
     target_check(request.file, true, &request.inputs, &request.keys);
     tamis_facts facts = filter_facts_brief(r.filter);

@@ -280,6 +280,7 @@ static void uniq_start(struct uniq *u, const struct uniq_request *r) {
     u->hashing.delimiter = keys->delimiter;
     if (r->common.file != NULL && access(r->common.file, F_OK) == 0) {
         tamis_facts facts;
+        progress_opening(&r->common.run, "uniq");
         u->seen = uniq_reopen(r, &facts);
         u->reopened = true;
         u->counts = (facts.caps & TAMIS_CAN_REMOVE) != 0;

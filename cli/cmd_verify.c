@@ -69,6 +69,7 @@ static int verify_main(struct args *args) {
     request_check(&r);
 
     struct reader reader;
+    progress_opening(&r.run, "verify");
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);
     const tamis_facts facts = filter_facts_brief(filter);
     struct verification v = {.reader = &reader, .filter = filter, .delimiter = r.keys.delimiter};

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "progress.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof signals / sizeof signals[0])
@@ -63,7 +64,7 @@ static void on_signal(int number) {
         postponed = number;
         return;
     }
-    if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
+    write_plainly(progress_erasure());
     die_of(number);
 }
 
@@ -75,7 +76,7 @@ static void on_lost_page(int number) {
     (void)number;
     while (atomic_flag_test_and_set(&lost_page)) pause();
     (void)remove_temporary();
-    if (isatty(STDERR_FILENO) == 1) write_plainly("\r\033[K");
+    write_plainly(progress_erasure());
     write_plainly("tamis: a filter was cut short while it was being read\n");
     _exit(EXIT_ERROR);
 }

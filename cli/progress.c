@@ -1,8 +1,14 @@
-/* progress.c - the progress line: at most five times a second, and gone at the end */
+/* progress.c - the progress line: at most five times a second, and gone at the end
+ *
+ * Who counts shows the line himself.  A phase is one long call, so a thread shows that: it sleeps
+ * until a phase has lasted long enough, and is not there where no progress is shown. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "progress.h"
 
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,12 +20,17 @@
 #define EVERY_SECONDS 0.2
 #define EVERY_SECONDS_IN_FILE 5.0
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
+static pthread_cond_t phase_begins = PTHREAD_COND_INITIALIZER;
+
 static struct {
-    bool on, terminal, shown;
-    const char *verb;
-    uint64_t total_bytes;
+    bool on, terminal, obeys, ticking;
+    const char *verb, *phase; /* NULL: it is counted */
+    uint64_t total;
     double started, next;
 } line;
+
+static volatile sig_atomic_t shown; /* on a terminal; a handler wants to know */
 
 static double now(void) {
     struct timespec time;
@@ -52,26 +63,28 @@ unsigned run_options_threads(const struct run_options *run) {
     return cores < 1 ? 1 : cores > 1024 ? 1024 : (unsigned)cores;
 }
 
-void progress_start(const struct run_options *run, const char *verb, uint64_t total_bytes,
-                    bool records_on_stdout) {
-    line.terminal = term_is(stderr);
-    line.on =
-        run->progress == PROGRESS_ON || (run->progress == PROGRESS_AUTO && line.terminal &&
-                                         !run->quiet && !(records_on_stdout && term_is(stdout)));
-    line.verb = verb;
-    line.total_bytes = total_bytes;
-    line.started = now();
-    line.next = line.started + FIRST_SECONDS;
+/* ---- the line, with the lock held */
+
+/* Where the rest of a line cannot be erased it is written over. */
+static void print_line(const char *text) {
+    const unsigned width = term_width(stderr);
+    const int most = (int)(width > 1 ? width - 1 : 1);
+    if (!line.terminal) {
+        fprintf(stderr, "%s\n", text);
+    } else if (line.obeys) {
+        fprintf(stderr, "\r%.*s\033[K", most, text);
+    } else {
+        fprintf(stderr, "\r%-*.*s", most, most, text);
+    }
+    shown = line.terminal;
 }
 
-static void print_line(const char *text) {
-    if (line.terminal) {
-        const unsigned width = term_width(stderr);
-        fprintf(stderr, "\r%.*s\033[K", (int)(width > 1 ? width - 1 : 1), text);
-    } else {
-        fprintf(stderr, "%s\n", text);
-    }
-    line.shown = line.terminal;
+static void clear_line(void) {
+    line.phase = NULL;
+    if (!shown) return;
+    if (!line.obeys) print_line("");
+    fputs(line.obeys ? "\r\033[K" : "\r", stderr);
+    shown = 0;
 }
 
 /* Is it time for a line?  Then `elapsed` is the time since the start. */
@@ -84,56 +97,151 @@ static bool is_due(double *elapsed) {
     return true;
 }
 
+/* ---- phases */
+
+static void show_phase(void) {
+    double elapsed;
+    char text[128];
+    if (!is_due(&elapsed)) return;
+    snprintf(text, sizeof text, "%s  %s ...  %s", line.verb, line.phase, text_time(elapsed).at);
+    print_line(text);
+}
+
+/* Until the line is due, or another phase begins. */
+static void wait_for_line(void) {
+    struct timespec until;
+    double whole;
+    clock_gettime(CLOCK_REALTIME, &until);
+    const double part = modf(fmax(line.next - now(), 0) + 1e-9 * (double)until.tv_nsec, &whole);
+    until.tv_sec += (time_t)whole;
+    until.tv_nsec = (long)(1e9 * part);
+    pthread_cond_timedwait(&phase_begins, &lock, &until);
+}
+
+static void *tick(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    for (;;) {
+        if (line.phase == NULL) {
+            pthread_cond_wait(&phase_begins, &lock);
+            continue;
+        }
+        wait_for_line();
+        if (line.phase != NULL) show_phase();
+    }
+    return NULL;
+}
+
+/* Signals are for the others.  Without the thread there is no line, and no harm. */
+static void start_ticking(void) {
+    sigset_t all, before;
+    pthread_t thread;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    line.ticking = pthread_create(&thread, NULL, tick, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (line.ticking) pthread_detach(thread);
+}
+
+void progress_phase(const char *what) {
+    pthread_mutex_lock(&lock);
+    if (line.on) {
+        line.phase = what;
+        if (!line.ticking) start_ticking();
+        pthread_cond_signal(&phase_begins);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- counts */
+
+void progress_start(const struct run_options *run, const char *verb, uint64_t total,
+                    bool records_on_stdout) {
+    pthread_mutex_lock(&lock);
+    clear_line();
+    line.terminal = term_is(stderr);
+    line.obeys = term_obeys(stderr);
+    line.on =
+        run->progress == PROGRESS_ON || (run->progress == PROGRESS_AUTO && line.terminal &&
+                                         !run->quiet && !(records_on_stdout && term_is(stdout)));
+    line.verb = verb;
+    line.total = total;
+    line.started = now();
+    line.next = line.started + FIRST_SECONDS;
+    pthread_mutex_unlock(&lock);
+}
+
+void progress_opening(const struct run_options *run, const char *verb) {
+    progress_start(run, verb, 0, false);
+    progress_phase("reading the filter");
+}
+
 /* " of 1.20 GiB (70 %)  ETA 0:04", if the whole is known. */
-static size_t share_text(char *text, size_t size, uint64_t bytes, double elapsed) {
-    if (line.total_bytes == 0 || bytes == 0) return 0;
-    const double share = (double)bytes / (double)line.total_bytes;
-    const int used =
-        snprintf(text, size, " of %s (%.0f %%)  ETA %s", text_bytes(line.total_bytes).at,
-                 100 * share, text_time(elapsed / share - elapsed + 0.5).at);
+static size_t share_text(char *text, size_t size, uint64_t done, const char *whole,
+                         double elapsed) {
+    if (line.total == 0 || done == 0) return 0;
+    const double share = (double)done / (double)line.total;
+    const int used = snprintf(text, size, " of %s (%.0f %%)  ETA %s", whole, 100 * share,
+                              text_time(elapsed / share - elapsed + 0.5).at);
     return used > 0 ? (size_t)used : 0;
 }
 
-void progress_show(uint64_t records, uint64_t bytes, double fill) {
-    double elapsed;
+static void show_records(uint64_t records, uint64_t bytes, double fill, double elapsed) {
     char text[256];
-    if (!is_due(&elapsed)) return;
     size_t used =
         (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s", line.verb,
                          text_brief((double)records).at, text_brief((double)records / elapsed).at);
     if (bytes != 0) {
         used += (size_t)snprintf(text + used, sizeof text - used, "  %s", text_bytes(bytes).at);
+        used +=
+            share_text(text + used, sizeof text - used, bytes, text_bytes(line.total).at, elapsed);
+    } else if (line.total != 0) {
+        const struct text done = text_brief((double)records);
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", done.at);
+        used += share_text(text + used, sizeof text - used, records,
+                           text_brief((double)line.total).at, elapsed);
     }
-    used += share_text(text + used, sizeof text - used, bytes, elapsed);
     if (fill >= 0) snprintf(text + used, sizeof text - used, "  fill %.0f %%", 100 * fill);
     print_line(text);
+}
+
+void progress_show(uint64_t records, uint64_t bytes, double fill) {
+    double elapsed;
+    pthread_mutex_lock(&lock);
+    line.phase = NULL;
+    if (is_due(&elapsed)) show_records(records, bytes, fill, elapsed);
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_show_bytes(uint64_t bytes) {
     double elapsed;
     char text[256];
-    if (!is_due(&elapsed)) return;
-    const size_t used =
-        (size_t)snprintf(text, sizeof text, "%s  %s/s  %s", line.verb,
-                         text_bytes((uint64_t)((double)bytes / elapsed)).at, text_bytes(bytes).at);
-    share_text(text + used, sizeof text - used, bytes, elapsed);
-    print_line(text);
-}
-
-void progress_phase(const char *what) {
-    if (!line.on || now() < line.started + FIRST_SECONDS) return;
-    char text[128];
-    snprintf(text, sizeof text, "%s  %s ...", line.verb, what);
-    print_line(text);
+    pthread_mutex_lock(&lock);
+    line.phase = NULL;
+    if (is_due(&elapsed)) {
+        const size_t used = (size_t)snprintf(text, sizeof text, "%s  %s/s  %s", line.verb,
+                                             text_bytes((uint64_t)((double)bytes / elapsed)).at,
+                                             text_bytes(bytes).at);
+        share_text(text + used, sizeof text - used, bytes, text_bytes(line.total).at, elapsed);
+        print_line(text);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_clear(void) {
-    if (!line.shown) return;
-    fputs("\r\033[K", stderr);
-    line.shown = false;
+    pthread_mutex_lock(&lock);
+    clear_line();
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_end(void) {
-    progress_clear();
+    pthread_mutex_lock(&lock);
+    clear_line();
     line.on = false;
+    pthread_mutex_unlock(&lock);
+}
+
+const char *progress_erasure(void) {
+    if (!shown) return "";
+    return line.obeys ? "\r\033[K" : "\n";
 }

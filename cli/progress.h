@@ -24,9 +24,13 @@ bool run_options_take(struct run_options *run, int id, const struct args *args);
 /* How many threads to use. */
 unsigned run_options_threads(const struct run_options *run);
 
-/* `records_on_stdout`: records are printed as well, so no line if that is the terminal. */
-void progress_start(const struct run_options *run, const char *verb, uint64_t total_bytes,
+/* `total`: of bytes, or of records that come from no input; 0 if it is not known.
+ * `records_on_stdout`: records are printed as well, so no line if that is the terminal. */
+void progress_start(const struct run_options *run, const char *verb, uint64_t total,
                     bool records_on_stdout);
+
+/* Before a filter is opened, which reads all of it; the work itself has a start of its own. */
+void progress_opening(const struct run_options *run, const char *verb);
 
 /* To be called now and then with what was done so far; no bytes if the records come from no
  * input. */
@@ -36,10 +40,15 @@ void progress_show(uint64_t records, uint64_t bytes, double fill);
 /* The same for work that has no records. */
 void progress_show_bytes(uint64_t bytes);
 
-/* A phase of which only the beginning can be told: "building the filter". */
+/* A phase of which only the beginning can be told: "writing".  It lasts until anything else is
+ * shown. */
 void progress_phase(const char *what);
 
+/* Gone until the next call of the above. */
 void progress_clear(void);
 void progress_end(void);
+
+/* What a signal handler writes to be rid of the line. */
+const char *progress_erasure(void);
 
 #endif

@@ -10,11 +10,14 @@
 
 bool term_is(FILE *to) { return isatty(fileno(to)) == 1; }
 
+bool term_obeys(FILE *to) {
+    const char *type = getenv("TERM");
+    return type != NULL && strcmp(type, "dumb") != 0 && term_is(to);
+}
+
 static bool coloured(FILE *to) {
-    const char *off = getenv("NO_COLOR"), *type = getenv("TERM");
-    if (off != NULL && off[0] != '\0') return false;
-    if (type == NULL || strcmp(type, "dumb") == 0) return false;
-    return term_is(to);
+    const char *off = getenv("NO_COLOR");
+    return (off == NULL || off[0] == '\0') && term_obeys(to);
 }
 
 const char *term_style(FILE *to, enum style style) {

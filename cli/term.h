@@ -22,6 +22,9 @@ const char *term_style(FILE *to, enum style style);
 
 bool term_is(FILE *to);
 
+/* Is it one that does what escapes tell it?  Not if TERM is dumb. */
+bool term_obeys(FILE *to);
+
 /* Columns; 80 if it is not known. */
 unsigned term_width(FILE *to);
 

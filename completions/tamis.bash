@@ -39,8 +39,8 @@ _tamis() {
         uniq) options="-p --rate --repeated -c --count --save --seed -q --quiet $keys $running" ;;
         info) options='--json --from --part --key-file' ;;
         measure) options="--samples --json --from --part $keys $running" ;;
-        merge) options='-o --output -f --force --and --from --part --key-file -q --quiet' ;;
-        convert) options='--to --from --part -o --output -f --force -k --kind --key-file -q --quiet' ;;
+        merge) options='-o --output -f --force --and --from --part --key-file -q --quiet --progress --no-progress' ;;
+        convert) options='--to --from --part -o --output -f --force -k --kind --key-file -q --quiet --progress --no-progress' ;;
         'redis reserve') options="-n --capacity -p --rate -k --kind --shards --replicas -q --quiet $server" ;;
         'redis load') options="--replicas -q --quiet $keys $server $running" ;;
         'redis put') options="--key-file --replicas -q --quiet --progress --no-progress $server" ;;

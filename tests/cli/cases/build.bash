@@ -158,6 +158,20 @@ if terminal; then
     truth 'it was shown' grep -q 'build  20 records' "$work/out"
 fi
 
+# a phase is shown when it has lasted long enough, not only if the one before it has
+"$TAMIS" build -q -f -k block -n 1M -o wide.tamis k.tamis
+for command in 'merge --progress -q -o - wide.tamis wide.tamis' 'convert --progress -q --to tamis -o - wide.tamis' \
+    'build --progress -q -k block -n 1M -o - wide.tamis'; do
+    check "progress: ${command%% *}, writing" out='*' err="^${command%% *}  writing \.\.\.  0:0[0-9]$" -- \
+        bash -c '"$TAMIS" $1 | (sleep 1.6; cat)' - "$command"
+done
+slow='(sleep 1.6; cat wide.tamis)'
+for command in 'merge -o - wide.tamis' 'convert --to tamis -o -' 'query -c' 'verify' 'measure --samples 10'; do
+    check "progress: ${command%% *}, reading" out='*' err="^${command%% *}  reading the filters? \.\.\.  0:0[0-9]$" -- \
+        bash -c '"$TAMIS" $1 --progress <('"$slow"') </dev/null || [ $? -eq 1 ]' - "$command"
+done
+check 'progress: of how many' out='*' err='^measure  .* records  .*/s  .* of 100M \([0-9]+ %\)  ETA ' -- "$TAMIS" measure --progress --samples 100M wide.tamis
+
 # --memory holds however often the same key comes; and the file is the same
 limited() { bash -c "ulimit -d 60000; $1"; }
 often='(seq 100000; yes often | head -n 4000000; yes "$(seq 20)" | head -n 4000000; seq 100000)'

@@ -89,11 +89,15 @@ check 'the input is not the output' rc=2 err='both input and output' -- bash -c 
 # the count does not stand behind the progress line
 if terminal; then
     slow='(seq 3; sleep 1.2; seq 5; sleep 0.3; echo 6)'
-    check 'progress and -c on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" uniq -c' /dev/null
+    check 'progress and -c on a terminal' out='*' -- env TERM=xterm script -qec "$slow"' | "$TAMIS" uniq -c' /dev/null
     truth 'the line is gone first' grep -q "$(printf '\r\033\[K6\r$')" "$work/out"
     truth 'nothing is said to be written' bash -c '! grep -q writing "$1"' - "$work/out"
-    check 'forced progress and records on a terminal' out='*' -- script -qec "$slow"' | "$TAMIS" uniq -q --progress' /dev/null
+    check 'forced progress and records on a terminal' out='*' -- env TERM=xterm script -qec "$slow"' | "$TAMIS" uniq -q --progress' /dev/null
     truth 'the line is gone before a record' grep -q "$(printf '\r\033\[K6\r$')" "$work/out"
+    check 'progress on a dumb terminal' out='*' -- env TERM=dumb script -qec "$slow"' | "$TAMIS" uniq -c' /dev/null
+    truth 'it was shown there' grep -q "$(printf '\runiq  8 records ')" "$work/out"
+    truth 'without escapes' bash -c '! grep -q "$(printf "\033")" "$1"' - "$work/out"
+    truth 'and is gone' grep -q "$(printf '  \r6\r$')" "$work/out"
 fi
 check 'save: not onto standard input' rc=2 err="'s.txt' is also an input" -- bash -c 'seq 3 >s.txt; "$TAMIS" uniq --save s.txt <s.txt'
 check 'save: to a device' rc=2 in='x\n' err="cannot replace '/dev/null': it is not a regular file$" -- "$TAMIS" uniq --save /dev/null
