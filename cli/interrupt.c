@@ -19,9 +19,10 @@
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof signals / sizeof signals[0])
 
-/* The temporary of tamis_save.  Written while `saving` is 0. */
-static char temporary[PATH_MAX + 8];
-static volatile sig_atomic_t saving, committing, postponed;
+/* The temporary of tamis_save and the journal of tamis_commit.  Written while `saving` and
+ * `committing` are 0. */
+static char temporary[PATH_MAX + 8], journal[PATH_MAX + 12];
+static volatile sig_atomic_t saving, committing, held, postponed;
 
 static void write_plainly(const char *text) {
     const ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
@@ -55,12 +56,15 @@ static bool is_ours(void) {
 
 static bool remove_temporary(void) { return saving && is_ours() && unlink(temporary) == 0; }
 
+/* A commit may wait for others and writes most files anew: only where there is a journal has a
+ * change in place begun. */
+static bool must_be_finished(void) { return held || (committing && access(journal, F_OK) == 0); }
+
 /* Only calls that are allowed in a handler (and flock, which is a call of the system alone).  The
  * default action is restored here, not by SA_RESETHAND: with that, a second signal that comes
  * before the handler has begun kills at once, and timeout(1) always sends two. */
 static void on_signal(int number) {
-    const bool written_anew = remove_temporary();
-    if (committing && !written_anew) {
+    if (!remove_temporary() && must_be_finished()) {
         postponed = number;
         return;
     }
@@ -106,15 +110,16 @@ void interrupt_saving(const char *path) {
 }
 
 void interrupt_committing(const char *path) {
+    const int length = snprintf(journal, sizeof journal, "%s.journal", path);
     interrupt_saving(path);
-    committing = 1;
+    committing = length > 0 && (size_t)length < sizeof journal;
 }
 
-void interrupt_hold(void) { committing = 1; }
+void interrupt_hold(void) { held = 1; }
 
 bool interrupt_waits(void) { return postponed != 0; }
 
 void interrupt_saved(void) {
-    saving = committing = 0;
+    saving = committing = held = 0;
     if (postponed) die_of((int)postponed);
 }

@@ -49,7 +49,16 @@ truth "another's temporary is still there" test -e w.tamis.part
 exec 4>&-
 check 'and is used by the next' -- "$TAMIS" build -q -o w.tamis k
 truth 'and gone' test ! -e w.tamis.part
-rm w.tamis
+cp old.tamis w.tamis; exec 4>w.tamis.part; flock 4
+"$TAMIS" add -q w.tamis k2 4>&- & waiting=$!
+sleep 0.3; kill -TERM $waiting
+for ((n = 0; n < 50; n++)); do kill -0 $waiting 2>/dev/null && sleep 0.1; done
+truth 'add does not wait any longer either' bash -c '! kill -0 "$1"' - $waiting
+truth "nor takes another's temporary away" test -e w.tamis.part
+exec 4>&-
+wait $waiting 2>/dev/null
+same 'add: the file is as it was' w.tamis old.tamis
+rm w.tamis w.tamis.part
 
 # dies between the two names of a new file: then the temporary is another name of the file, and
 # must be neither written to nor left
