@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define TAMIS__IO_MOST ((size_t)1 << 30) /* Linux takes no more than 2 GiB in one call */
+/* In one call.  Linux takes no more than 2 GiB, and a signal waits for the end of the call: of a
+ * gigabyte from a slow disk that were ten seconds. */
+#define TAMIS__IO_MOST ((size_t)8 << 20)
 
 /* `descriptor`, or another one of the same file that is above those of the standard streams: where
  * those are closed it could be one of them, and who writes to standard error must not write into a
