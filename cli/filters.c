@@ -83,11 +83,40 @@ static _Noreturn void not_recognised(const struct source *source) {
         source->advice != NULL ? source->advice : "say which with --from");
 }
 
+/* The first bytes of a plain file; none of a pipe, from which they would be gone. */
+static size_t file_begins(const char *path, void *bytes, size_t most) {
+    struct stat status;
+    const bool plain = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = plain ? fopen(path, "rb") : NULL;
+    const size_t length = file != NULL ? fread(bytes, 1, most, file) : 0;
+    if (file != NULL) fclose(file);
+    return length;
+}
+
+/* What has packed the file, so that it is no filter as it is; NULL: nothing that is known. */
+static const char *packer_of(const char *path) {
+    static const struct {
+        const char *name, *magic;
+        size_t length;
+    } packers[] = {{"gzip", "\x1f\x8b\x08", 3},
+                   {"zstd", "\x28\xb5\x2f\xfd", 4},
+                   {"xz", "\xfd\x37zXZ", 5},
+                   {"bzip2", "BZh", 3}};
+    char bytes[8];
+    const size_t length = file_begins(path, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof packers / sizeof packers[0]; i++) {
+        if (length < packers[i].length) continue;
+        if (memcmp(bytes, packers[i].magic, packers[i].length) == 0) return packers[i].name;
+    }
+    return NULL;
+}
+
 static _Noreturn void cannot_open(const struct source *source, tamis_status status, int error) {
     const char *path = source->path;
+    if (status == TAMIS_E_IO) die("cannot open '%s': %s", path, strerror(error));
+    const char *packer = packer_of(path);
+    if (packer != NULL) die("'%s' is packed with %s: unpack it first", path, packer);
     switch (status) {
-        case TAMIS_E_IO:
-            die("cannot open '%s': %s", path, strerror(error));
         case TAMIS_E_SECRET:
             die("'%s' is keyed: give its secret with --key-file FILE", path);
         case TAMIS_E_WRONG_SECRET:
@@ -152,13 +181,8 @@ static void container_lock(const char *path) {
 static struct source source_read(const struct source *given) {
     struct source source = *given;
     uint8_t bytes[OWN_BYTES];
-    struct stat status;
-    if (given->format == NULL || stat(given->path, &status) != 0 || !S_ISREG(status.st_mode)) {
-        return source;
-    }
-    FILE *file = fopen(given->path, "rb");
-    const size_t length = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
-    if (file != NULL) fclose(file);
+    if (given->format == NULL) return source;
+    const size_t length = file_begins(given->path, bytes, sizeof bytes);
     const char *known = tamis_format_guess(bytes, length, 0);
     if (known != NULL && strcmp(known, "tamis") == 0) source.format = NULL;
     return source;

@@ -41,6 +41,16 @@ for command in query add remove verify info measure; do
     check "$command of an empty name" rc=2 out='' err="cannot open ''" in='1\n' -- "$TAMIS" $command ''
 done
 
+# filters that are packed
+build packed.tamis keys; "$TAMIS" build -q --to dcso -o packed.dcso keys
+for packer in gzip bzip2 xz zstd; do
+    command -v $packer >/dev/null || continue
+    $packer -c <packed.tamis >packed.1; $packer -c <packed.dcso >packed.2
+    check "a filter packed with $packer" rc=2 out='' err="'packed.1' is packed with $packer: unpack it first$" in='1\n' -- "$TAMIS" query packed.1
+    check "another system's packed with $packer" rc=2 out='' err="'packed.2' is packed with $packer: unpack it first$" -- "$TAMIS" info --from dcso packed.2
+done
+check 'unpacked on its way' in='1\n' out='1\n' -- bash -c '"$TAMIS" query <(gzip -c <packed.tamis | gzip -dc)'
+
 # what cannot be read or written, as a user who is not root
 if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
     chmod 755 "$work" . && chmod 644 -- *
