@@ -24,9 +24,22 @@ static const struct command *find_command(const char *name) {
     return NULL;
 }
 
+/* What other tools of this sort call it. */
+static void suggest_synonym(struct suggestion *best, const char *name) {
+    static const struct {
+        const char *theirs, *ours;
+    } words[] = {{"create", "build"},  {"make", "build"},  {"insert", "add"},
+                 {"delete", "remove"}, {"check", "query"}, {"lookup", "query"},
+                 {"show", "info"},     {"join", "merge"},  {"dedup", "uniq"}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(name, words[i].theirs) == 0) best->word = words[i].ours;
+    }
+}
+
 static _Noreturn void unknown_command(const char *name) {
     struct suggestion best = {NULL, 0};
     char hint[80];
+    suggest_synonym(&best, name);
     for (size_t i = 0; commands[i] != NULL; i++) suggest(&best, name, commands[i]->name);
     suggest(&best, name, "--help");
     suggest(&best, name, "--version");
@@ -38,14 +51,28 @@ static bool is_help(const char *word) {
     return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-/* help, --help, -h, --version: what is no subcommand.  False if `word` is none of them. */
-static bool run_special(const char *word, const char *next) {
+/* help COMMAND, and help COMMAND VERB, which is COMMAND VERB --help. */
+static void help_command(const char *name, char *verb) {
+    const struct command *command = find_command(name);
+    if (command == NULL) unknown_command(name);
+    if (verb != NULL && verb[0] != '-') {
+        char help[] = "--help", *words[] = {verb, help};
+        struct args args;
+        errors_name(command->name);
+        args_start(&args, command, 2, words);
+        command->run(&args);
+    }
+    help_print(command, stdout);
+}
+
+/* help, --help, -h, --version: what is no subcommand.  False if the first word is none of them;
+ * the last one is NULL. */
+static bool run_special(char **words) {
+    const char *word = words[0], *next = words[1];
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         printf("tamis %s\n", tamis_version());
     } else if (strcmp(word, "help") == 0 && next != NULL && !is_help(next)) {
-        const struct command *command = find_command(next);
-        if (command == NULL) unknown_command(next);
-        help_print(command, stdout);
+        help_command(next, words[2]);
     } else if (is_help(word)) {
         help_list(stdout);
     } else {
@@ -62,7 +89,7 @@ int main(int count, char **words) {
         help_list(stderr);
         return EXIT_ERROR;
     }
-    if (run_special(words[1], count > 2 ? words[2] : NULL)) return EXIT_DONE;
+    if (run_special(words + 1)) return EXIT_DONE;
     const struct command *command = find_command(words[1]);
     if (command == NULL) unknown_command(words[1]);
     errors_name(command->name);

@@ -88,6 +88,17 @@ static _Noreturn void unknown_long(const struct args *args, const char *name, si
     die("unknown option '--%s'%s", typed, hint);
 }
 
+/* Letters of grep, sort and uniq that are spelt out here. */
+static _Noreturn void unknown_letter(const struct args *args, char letter) {
+    struct suggestion best = {letter == 'i' ? "fold-case" : letter == 'z' ? "null" : NULL, 0};
+    char hint[80];
+    if (best.word != NULL && find(args->command, has_name, best.word, strlen(best.word)) == NULL) {
+        best.word = NULL;
+    }
+    suggest_text(&best, "--", hint, sizeof hint);
+    die("unknown option '-%c'%s", letter, hint);
+}
+
 /* The value of an option that needs one: attached, or the next word. */
 static const char *take_value(struct args *args, const char *attached) {
     if (attached != NULL) return attached;
@@ -119,7 +130,7 @@ static int take_letter(struct args *args) {
     args->cluster = letter[1] != '\0' ? letter + 1 : NULL;
     if (*letter == 'h') help_and_exit(args->command);
     const struct option_spec *spec = find(args->command, has_letter, letter, 1);
-    if (spec == NULL) die("unknown option '-%c'", *letter);
+    if (spec == NULL) unknown_letter(args, *letter);
     if (spec->value != NULL) {
         const char *attached = args->cluster;
         args->cluster = NULL;

@@ -21,6 +21,8 @@ done
 for verb in reserve load put query info drop; do
     check "redis $verb --help" out='*' err='' -- "$TAMIS" redis $verb --help
     same "redis $verb --help as it is recorded" "$work/out" "$here/golden/help-redis-$verb.txt"
+    check "help redis $verb" out='*' err='' -- "$TAMIS" help redis $verb
+    same "help redis $verb is the same" "$work/out" "$here/golden/help-redis-$verb.txt"
     check "redis $verb: an unknown option" rc=2 err="^tamis: redis $verb: unknown option '--frobnicate'$" -- "$TAMIS" redis $verb --frobnicate
 done
 check 'redis without a verb' rc=2 err='^tamis: redis: what\? reserve, load, put, query, info or drop$' -- "$TAMIS" redis
@@ -33,6 +35,9 @@ check '--version' out='*' -- "$TAMIS" --version
 truth '--version is a version' grep -Eq '^tamis [0-9]+\.[0-9]+\.[0-9]+$' "$work/out"
 check 'an unknown command' rc=2 err="^tamis: unknown command 'biuld'; did you mean 'build'\?$" -- "$TAMIS" biuld
 check 'a command like no other' rc=2 err="^tamis: unknown command 'xyzzy'$" -- "$TAMIS" xyzzy
+check 'a command of other tools' rc=2 err="^tamis: unknown command 'check'; did you mean 'query'\?$" -- "$TAMIS" check f.tamis
+check 'a letter of other tools' rc=2 err="^tamis: query: unknown option '-i'; did you mean '--fold-case'\?$" -- "$TAMIS" query -vi f.tamis
+check 'a letter of other tools: not here' rc=2 err="^tamis: plan: unknown option '-z'$" -- "$TAMIS" plan -z
 check 'an option that is no command' rc=2 err="^tamis: unknown option '--vers'; did you mean '--version'\?$" -- "$TAMIS" --vers
 for words in --help --version 'help build' 'build --help' 'query -h'; do
     check "$words on a full disk" rc=2 err='cannot write to standard output: No space left' -- bash -c '"$TAMIS" $1 >/dev/full' - "$words"
@@ -54,5 +59,7 @@ check '-j 0 is all cores' in='a\n' out='a\n' -- "$TAMIS" query -j 0 f.tamis
 check '-j too many' rc=2 err='-j must be from 0 to 1024' -- "$TAMIS" query -j 5000 f.tamis
 check '-j of nothing' rc=2 err="-j: 'x' is not a number" -- "$TAMIS" query -j x f.tamis
 check '--seed of nothing' rc=2 err="--seed: '-1' is not a number" -- "$TAMIS" build -f -o g.tamis --seed -1
+check 'help for an unknown verb' rc=2 err="unknown verb 'laod'" -- "$TAMIS" help redis laod
+check 'help and more words' out='*' -- bash -c 'cmp <("$TAMIS" help build xyz) <("$TAMIS" build --help)'
 check 'help --help' out='*' -- bash -c 'cmp <("$TAMIS" help --help) <("$TAMIS" --help)'
 check 'help help' out='*' -- bash -c 'cmp <("$TAMIS" help help) <("$TAMIS" help)'
