@@ -66,7 +66,13 @@ foreach(section 1 3 5)
     endif()
 endforeach()
 
-# Completions go where each shell looks for those of packages.
+# Completions go where each shell looks for them.  zsh does not look below /usr/local where it looks
+# for those of Debian's packages.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    set(zsh_directory zsh/vendor-completions)
+else()
+    set(zsh_directory zsh/site-functions)
+endif()
 function(install_completion file directory name)
     if(EXISTS ${PROJECT_SOURCE_DIR}/completions/${file})
         install(FILES completions/${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${directory}
@@ -74,7 +80,7 @@ function(install_completion file directory name)
     endif()
 endfunction()
 install_completion(tamis.bash bash-completion/completions tamis)
-install_completion(_tamis zsh/vendor-completions _tamis)
+install_completion(_tamis ${zsh_directory} _tamis)
 install_completion(tamis.fish fish/vendor_completions.d tamis.fish)
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
