@@ -25,6 +25,7 @@ static const struct option_spec plan_options[] = {
     OPTIONS_END};
 
 #define KINDS_MAX 16
+#define RATE_DEFAULT 0.01
 
 struct plan {
     tamis_options want;
@@ -88,7 +89,7 @@ static void plan_parse(struct args *args, struct plan *plan) {
     if (plan->want.rate != 0 && plan->want.bytes != 0) {
         die("-p and -M contradict each other: give the rate or the size, not both");
     }
-    if (plan->want.rate == 0 && plan->want.bytes == 0) plan->want.rate = 0.01;
+    if (plan->want.rate == 0 && plan->want.bytes == 0) plan->want.rate = RATE_DEFAULT;
     if (plan->svg != NULL && plan->want.capacity == 0) {
         die("--svg: there is nothing to draw for 0 keys");
     }
@@ -136,12 +137,14 @@ static double rate_above(double rate) {
 
 /* A rate as an option: asked for as it was, else the lowest of three digits with which it fits in
  * the size.  That may be some steps above the rate to expect: whoever asks for a rate gets a filter
- * that keeps it by some deviations. */
+ * that keeps it by some deviations.  Of no keys none is to be expected: the default. */
 static struct text rate_option(const struct plan *plan) {
     if (plan->want.rate > 0) return text_exact(plan->want.rate);
     struct text text;
     tamis_sizing sizing;
-    for (double rate = rate_above(plan_rate(plan));; rate = rate_above(rate)) {
+    const double expected = plan_rate(plan);
+    for (double rate = expected > 0 ? rate_above(expected) : RATE_DEFAULT;;
+         rate = rate_above(rate)) {
         snprintf(text.at, sizeof text.at, "%.3g", rate);
         rate = strtod(text.at, NULL); /* as build will read it */
         const tamis_status status = size_of(plan, plan->choice->kind, rate, &sizing);

@@ -48,6 +48,9 @@ truth 'what is chosen for it fits' bash -c '
 truth 'a filter for hardly any space fits, too' bash -c '
     eval "$("$TAMIS" plan -n 5000 -M 925 --need delete --need merge | sed -n "s/^build it *tamis/\"\$TAMIS\"/p" | sed "s/FILE.tamis KEYS.txt/scant.tamis -q/")" < <(seq 5000)
     [ $(wc -c <scant.tamis) -le 925 ]'
+truth 'a filter of no keys as well' bash -c '
+    eval "$("$TAMIS" plan -n 0 -M 3K --need grow | sed -n "s/^build it *tamis/\"\$TAMIS\"/p" | sed "s/FILE.tamis KEYS.txt/none.tamis -q/")" </dev/null
+    [ $(wc -c <none.tamis) -le 3000 ]'
 truth 'columns do not touch' bash -c '! "$TAMIS" plan -n 1 -M 1T | grep "counting[0-9]"'
 choice 'delete at a low rate' counting -n 1M -p 1e-12 --need delete
 check 'a size of nothing' rc=2 err='-M must be from 1' -- "$TAMIS" plan -n 1M -M 0
