@@ -249,19 +249,17 @@ static bool is_decimal(struct piece piece) {
 
 static bool encode_float(struct piece *piece, uint32_t type, uint8_t *to,
                          struct record_error *error) {
-    char text[400], *end = text;
+    char *const text = (char *)to, *end; /* there is room for it, and it is not needed for long */
     uint64_t bits = 0;
     size_t bytes = 8;
     double value = 0;
     float single = 0;
-    if (piece->length < sizeof text) {
-        memcpy(text, piece->at, piece->length);
-        text[piece->length] = '\0';
-        if (type == TAMIS_KEY_F32) {
-            single = strtof(text, &end);
-        } else {
-            value = strtod(text, &end);
-        }
+    memcpy(text, piece->at, piece->length);
+    text[piece->length] = '\0';
+    if (type == TAMIS_KEY_F32) {
+        single = strtof(text, &end);
+    } else {
+        value = strtod(text, &end);
     }
     if (end == text || end != text + piece->length || !is_decimal(*piece)) {
         return no_such_type(*piece, type, error);
@@ -307,7 +305,7 @@ static void fold_case(struct piece *piece, uint8_t *to) {
 /* ---- a batch of keys */
 
 /* A record's part of the scratch: first its text with the case folded, then the key made of it,
- * at most two bytes for one (UTF-16) or eight (a number). */
+ * at most two bytes for one (UTF-16) or eight (a number; before that, its text and a NUL). */
 static size_t slot_bytes(size_t record_length) { return 3 * record_length + 8; }
 
 static uint8_t *scratch_for(struct batch *batch) {

@@ -31,6 +31,8 @@ roundtrip 'i64' '1\n-2\n' '+1\n-2\n3\n01\n' '+1\n-2\n01\n' --as i64
 roundtrip 'u64' '18446744073709551615\n' '18446744073709551615\n' '18446744073709551615\n' --as u64
 roundtrip 'i32' '-2147483648\n' '-2147483648\n5\n' '-2147483648\n' --as i32
 roundtrip 'f64' '1.5\n' '1.50\n15e-1\n2\n' '1.50\n15e-1\n' --as f64
+zeros=$(printf '%0600d' 0)
+roundtrip 'a float of many digits' '1\n2.5\n' "${zeros}1\\n2.5$zeros\\n$zeros.${zeros}1e601\\n3$zeros.5e-600\\n" "${zeros}1\\n2.5$zeros\\n$zeros.${zeros}1e601\\n" --as f64
 roundtrip 'f32' '0.1\n' '0.10000000149\n' '0.10000000149\n' --as f32
 roundtrip 'utf16' 'a\xc3\xa4\xf0\x9f\x98\x80\n' 'a\xc3\xa4\xf0\x9f\x98\x80\na\n' 'a\xc3\xa4\xf0\x9f\x98\x80\n' --as utf16
 roundtrip 'utf16 and fold-case' 'AB\n' 'ab\n' 'ab\n' --as utf16 --fold-case
