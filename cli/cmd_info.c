@@ -70,6 +70,13 @@ static void row(const char *name, const char *format, ...) {
     putchar('\n');
 }
 
+/* The file of which the rows tell. */
+static void heading(const char *path) {
+    char name[4096];
+    term_plain(path, name, sizeof name);
+    printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), name, term_style(stdout, STYLE_PLAIN));
+}
+
 static void print_abilities(uint32_t kind_caps) {
     static const struct {
         uint32_t cap;
@@ -121,7 +128,7 @@ static void print_probes(const tamis_facts *f) {
 static void info_text(const char *path, const tamis_facts *f) {
     char form[256];
     key_form_text(&f->form, form, sizeof form);
-    printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), path, term_style(stdout, STYLE_PLAIN));
+    heading(path);
     row("kind", "%s%s%s", tamis_kind_name(f->kind), strcmp(f->format, "tamis") == 0 ? "" : ", ",
         strcmp(f->format, "tamis") == 0 ? "" : f->format);
     print_abilities(tamis_kind_caps(f->kind));
@@ -169,8 +176,9 @@ static void parts_json(struct json *json, const char *path, const tamis_containe
 
 static void parts_text(const char *path, const tamis_container *container) {
     tamis_part part = {.struct_size = sizeof part};
+    char name[4 * TAMIS_PART_NAME + 8]; /* columns are named by whoever made the file */
     size_t filters = 0;
-    printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), path, term_style(stdout, STYLE_PLAIN));
+    heading(path);
     for (size_t i = 0; i < tamis_container_count(container); i++) {
         if (tamis_container_part(container, i, &part) == TAMIS_OK) filters += part.bytes != 0;
     }
@@ -178,7 +186,8 @@ static void parts_text(const char *path, const tamis_container *container) {
         filters == 1 ? "" : "s");
     for (size_t i = 0; i < tamis_container_count(container); i++) {
         if (tamis_container_part(container, i, &part) != TAMIS_OK || part.bytes == 0) continue;
-        row("part", "%-24s %s at byte %llu", part.name, text_bytes(part.bytes).at,
+        term_plain(part.name, name, sizeof name);
+        row("part", "%-24s %s at byte %llu", name, text_bytes(part.bytes).at,
             (unsigned long long)part.offset);
     }
 }

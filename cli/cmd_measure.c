@@ -8,6 +8,7 @@
 #include "numbers.h"
 #include "output.h"
 #include "request.h"
+#include "term.h"
 
 #define CONFIDENCE 0.99
 #define SAMPLES_LEAST 1000000
@@ -140,7 +141,9 @@ static void verdict_json(const struct verdict *v) {
 }
 
 static void verdict_text(const struct verdict *v) {
-    printf("%s: %s of %s %s taken for present\n", v->file, text_count(v->hits).at,
+    char name[4096];
+    term_plain(v->file, name, sizeof name);
+    printf("%s: %s of %s %s taken for present\n", name, text_count(v->hits).at,
            text_things(v->samples, "absent key").at,
            v->hits == 1 || v->samples == 1 ? "was" : "were");
     printf("measured  %s, with 99 %% confidence from %s to %s\n", text_rate(v->rate).at,

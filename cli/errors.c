@@ -5,23 +5,17 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "term.h"
 
 static const char *command_name;
 
 void errors_name(const char *command) { command_name = command; }
 
-/* Names and records come from outside: what would move the cursor, or break the line, is shown as
- * \xHH. */
+/* Names and records in it come from outside. */
 static void format_line(char *line, size_t size, const char *format, va_list arguments) {
     char raw[3000];
-    size_t used = 0;
     vsnprintf(raw, sizeof raw, format, arguments);
-    for (const char *at = raw; *at != '\0' && used + 5 < size; at++) {
-        const unsigned char byte = (unsigned char)*at;
-        const bool control = byte < ' ' || byte == 127;
-        used += (size_t)snprintf(line + used, size - used, control ? "\\x%02x" : "%c", byte);
-    }
-    line[used] = '\0';
+    term_plain(raw, line, size);
 }
 
 /* One buffered write per line, so that lines of several processes do not mix. */

@@ -66,6 +66,16 @@ void term_wrap(FILE *to, const char *text, size_t column, size_t indent, size_t 
     fputc('\n', to);
 }
 
+void term_plain(const char *raw, char *text, size_t size) {
+    size_t used = 0;
+    for (const char *at = raw; *at != '\0' && used + 5 < size; at++) {
+        const unsigned char byte = (unsigned char)*at;
+        const bool control = byte < ' ' || byte == 127;
+        used += (size_t)snprintf(text + used, size - used, control ? "\\x%02x" : "%c", byte);
+    }
+    text[used] = '\0';
+}
+
 bool term_utf8(void) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -34,6 +34,10 @@ unsigned term_width(FILE *to);
  * word. */
 void term_wrap(FILE *to, const char *text, size_t column, size_t indent, size_t width);
 
+/* What comes from outside, such as a name, as one may show it: of it, what would move the cursor or
+ * break the line becomes \xHH.  What does not fit in `size` bytes is left out. */
+void term_plain(const char *raw, char *text, size_t size);
+
 /* Does the locale speak UTF-8? */
 bool term_utf8(void);
 

@@ -53,6 +53,8 @@ check 'a table is asked' out='100\n' -- "$TAMIS" query -c "$vectors/leveldb/db-s
 check 'a part of it' -- "$TAMIS" convert --to leveldb --part 0 -o part.leveldb "$vectors/leveldb/db-small.ldb"
 check 'has the keys' out='100\n' -- "$TAMIS" query -c --from leveldb part.leveldb "$keys/small.txt"
 cp "$vectors/parquet/duckdb-multi.parquet" multi.parquet
+LC_ALL=C sed 's/\x18\x01a/\x18\x01\x1b/g' multi.parquet >named.parquet
+check 'a column whose name would be obeyed by a terminal' out='  part       0/\\x1b                   528 bytes at byte 75686\n' -- bash -c '"$TAMIS" info named.parquet | grep 75686'
 check 'several filters, one is wanted' rc=2 err='--part' -- "$TAMIS" convert --to tamis -o x multi.parquet
 check 'no such part' rc=2 err="no one filter '9/z'" -- "$TAMIS" convert --to tamis --part 9/z -o x multi.parquet
 check 'a part that there is not' rc=2 err="multi.parquet' has no filter '9/b': see 'tamis info'" in='a new one\n' -- "$TAMIS" query --part 9/b multi.parquet

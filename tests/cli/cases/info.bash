@@ -34,6 +34,8 @@ cp f.tamis "$(printf 'odd"\\\x01\xff.tamis')"
 json 'any name makes JSON' odd.json
 truth 'json: any name' grep -qF '"file": "odd\"\\\u0001\ufffd.tamis"' odd.json
 truth 'keys of a filter with repeats' test "$(cat keys keys | build r.tamis -k fuse; "$TAMIS" info --json r.tamis | field keys)" -eq 1000
+cp f.tamis $'line\nbreak'
+check 'a name with a newline is one line' out='line\\x0abreak\n' -- bash -c '"$TAMIS" info line*break | head -1'
 check 'no colours in a pipe' out='*' -- bash -c '! "$TAMIS" info f.tamis | grep -q "$(printf "\033")"'
 if terminal; then
     truth 'colours on a terminal' bash -c 'TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
