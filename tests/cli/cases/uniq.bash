@@ -13,6 +13,9 @@ check '-c' in='b\na\nb\nc\na\n' out='3\n' -- "$TAMIS" uniq -c
 check '-c of nothing' out='0\n' -- "$TAMIS" uniq -c
 check '--repeated' in='b\na\nb\nc\na\nb\n' out='b\na\n' -- "$TAMIS" uniq --repeated
 check '--repeated of none' in='a\nb\n' out='' -- "$TAMIS" uniq --repeated
+check '--repeated --save' in='a\nb\na\na\n' out='a\n' -- "$TAMIS" uniq --repeated --save again.tamis
+check '--repeated --save: once in each run' in='b\na\na\nc\n' out='b\na\n' -- "$TAMIS" uniq --repeated --save again.tamis
+rm again.tamis
 check '--repeated -c' in='b\na\nb\nc\na\nb\n' out='2\n' -- "$TAMIS" uniq --repeated -c
 check '-0' in='a\0b\0a\0' out='a\0b\0' -- "$TAMIS" uniq -0
 check 'by a field' in='1,a\n2,b\n3,a\n' out='1,a\n2,b\n' -- "$TAMIS" uniq -t , -F 2
