@@ -293,6 +293,10 @@ static void ask_and_add(struct bf *f, const struct items *items, const uint64_t 
     memset(others, 0, items->count * sizeof *others);
     store_contains_batch(s, hashes, items->count, newest);
     ask_chains(f, 1, items, hashes, f->in.chain[0].epoch, others);
+    if (shared_failed()) {
+        b->wrong = BF_FAILED;
+        return;
+    }
     for (; b->done < items->count; b->done++) {
         const size_t i = b->done;
         b->fresh[i] = b->changed[i] = false;
@@ -310,6 +314,7 @@ void bf_add(struct bf *f, const struct items *items, struct bf_batch *b) {
     uint64_t hashes[STORE_BATCH];
     b->done = b->changes = 0;
     b->wrong = BF_OK;
+    (void)shared_failed(); /* of another command */
     if (f->legacy != NULL) {
         add_to_legacy(f->legacy, items, b);
         return;

@@ -379,20 +379,20 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
 
 /* ---- removing */
 
-/* Takes out all copies, which are known to be the item's own. */
-static void purge(struct cf *f, uint64_t hash) {
+/* Takes out all copies, which are known to be the item's own.  The number goes first: copies that
+ * did not count would, without them, take away from what is added later.  False, and nothing
+ * changes, if there is no memory. */
+static bool purge(struct cf *f, uint64_t hash) {
     const int64_t number = tally_get(&f->tally, hash);
+    if (number != 0 && !tally_move(&f->tally, hash, -number)) return false;
     while (store_remove(f->store, hash)) continue;
-    if (number != 0) (void)tally_move(&f->tally, hash, -number);
+    return true;
 }
 
 static bool remove_hash(struct cf *f, uint64_t hash) {
     const int64_t copies = store_count(f->store, hash), number = tally_get(&f->tally, hash);
     if (copies + number <= 0) return false;
-    if (copies + number == 1) {
-        purge(f, hash);
-        return true;
-    }
+    if (copies + number == 1) return purge(f, hash);
     if (number <= 0 && store_spread(f->store, hash) == 1) return store_remove(f->store, hash);
     return tally_move(&f->tally, hash, -1);
 }

@@ -343,7 +343,9 @@ static bool segments_open(struct layer *l, const uint64_t *hashes, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct shared **segment = &l->table.segment[segment_of(l, hashes[i])];
         if (*segment == NULL && !segment_open(l, segment_of(l, hashes[i]))) return false;
-        if (!shared_is_own(*segment) && layer_contains(l, hashes[i])) continue;
+        const tamis_filter *f = shared_look(*segment);
+        if (f == NULL) return false;
+        if (!shared_is_own(*segment) && tamis_contains_hash(f, hashes[i])) continue;
         if (shared_own(segment) == NULL) return false;
     }
     return true;

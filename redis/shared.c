@@ -190,6 +190,14 @@ static struct shared_part *without_first(struct shared_part *parts) {
     return rest;
 }
 
+static bool failed; /* in the thread that serves commands */
+
+bool shared_failed(void) {
+    const bool has = failed;
+    failed = false;
+    return has;
+}
+
 const void *shared_make(struct shared *s) {
     pthread_mutex_lock(&lock);
     while (s->making) pthread_cond_wait(&made, &lock);
@@ -210,7 +218,11 @@ const void *shared_make(struct shared *s) {
     unions--;
     pthread_cond_broadcast(&made);
     pthread_mutex_unlock(&lock);
-    if (body != NULL) drop_parts(taken ? without_first(parts) : parts);
+    if (body != NULL) {
+        drop_parts(taken ? without_first(parts) : parts);
+    } else if (worker_serves()) {
+        failed = true;
+    }
     return body;
 }
 

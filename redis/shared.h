@@ -83,6 +83,10 @@ static inline void *shared_own(struct shared **place) {
     return shared_part_from(place);
 }
 
+/* Was there no memory to make a table that a command looked at, since this was asked last?  The
+ * answer is then "maybe", and who adds must not take that for "there". */
+bool shared_failed(void);
+
 /* Bytes of tables that were copied, united or freed: while a command waited for it, and by the
  * worker or another thread. */
 struct shared_work {

@@ -1,0 +1,257 @@
+/* short.c - law: an item that a filter has taken is there, whatever memory was refused before
+ *
+ * The filters of the module without a server, on an allocator that refuses the N-th request, or all
+ * from the N-th on: for every N, until a run needs no more.  What is not freed AddressSanitizer
+ * tells. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bf.h"
+#include "cf.h"
+#include "memory.h"
+#include "support/check.h"
+#include "worker.h"
+
+/* ---- memory, as memory.h has it */
+
+static uint64_t asked, refused_at;
+static bool for_good; /* all that follow are refused as well */
+static uint64_t refusals;
+
+static bool is_refused(void) {
+    const uint64_t now = asked++;
+    const bool is = now == refused_at || (for_good && now > refused_at);
+    refusals += is;
+    return is;
+}
+
+void *memory_alloc(size_t size) { return is_refused() ? NULL : malloc(size); }
+void *memory_zeroed(size_t size) { return is_refused() ? NULL : calloc(1, size); }
+void memory_free(void *block) { free(block); }
+bool memory_is_short(void) { return false; }
+_Noreturn void memory_end(size_t size) {
+    (void)size;
+    abort(); /* nothing is saved here */
+}
+
+static void *library_alloc(void *context, size_t size) {
+    (void)context;
+    return memory_alloc(size);
+}
+static void *library_zeroed(void *context, size_t size) {
+    (void)context;
+    return memory_zeroed(size);
+}
+static void library_free(void *context, void *block, size_t size) {
+    (void)context, (void)size;
+    free(block);
+}
+tamis_allocator memory_allocator(void) {
+    return (tamis_allocator){
+        .alloc = library_alloc, .free = library_free, .zeroed = library_zeroed};
+}
+
+static void no_chance(unsigned char *bytes, size_t length) { memset(bytes, 7, length); }
+
+/* ---- items, and who has taken them */
+
+#define ITEMS 1152 /* nine batches */
+
+struct model {
+    int times[ITEMS];
+};
+
+static struct items items_of(size_t first, size_t count) {
+    static char text[STORE_BATCH][16];
+    struct items items = {.count = count};
+    for (size_t i = 0; i < count; i++) {
+        items.length[i] = (size_t)snprintf(text[i], sizeof text[i], "item-%zu", first + i);
+        items.bytes[i] = text[i];
+    }
+    return items;
+}
+
+static char round_name[80];
+
+static void compare(const char *what, const struct model *m, size_t at, const bool *answers) {
+    for (size_t i = 0; i < STORE_BATCH && at + i < ITEMS; i++) {
+        CHECK(answers[i] || m->times[at + i] <= 0, "%s: item %zu of `%s` is missing", round_name,
+              at + i, what);
+    }
+}
+
+/* ---- Bloom filters: copied, changed, merged, and changed again while others have the tables */
+
+static void bf_take(struct bf *f, struct model *m, size_t first, size_t count) {
+    const struct items items = items_of(first, count);
+    struct bf_batch b;
+    bf_add(f, &items, &b);
+    for (size_t i = 0; i < b.done; i++) m->times[first + i] = 1;
+}
+
+static void bf_compare(const char *what, const struct bf *f, const struct model *m) {
+    for (size_t at = 0; f != NULL && at < ITEMS; at += STORE_BATCH) {
+        const struct items items = items_of(at, STORE_BATCH);
+        bool answers[STORE_BATCH];
+        bf_contains(f, &items, 0, answers);
+        compare(what, m, at, answers);
+    }
+}
+
+/* As RedisBloom would have made it. */
+static struct bf *legacy_bloom(uint64_t capacity) {
+    uint8_t header[128];
+    struct legacy_link link;
+    struct bf_legacy like = {
+        .options = LEGACY_NOROUND | LEGACY_FORCE64, .growth = 2, .links = 1, .link = &link};
+    bf_legacy_size(capacity, 0.01, &link);
+    bf_legacy_header(&like, header);
+    return bf_of_legacy(bf_legacy_from_header(header, bf_legacy_header_size(&like), UINT64_MAX));
+}
+
+static struct bf *new_bloom(uint64_t capacity, bool legacy) {
+    const struct bf_want want = {.error = 0.01, .capacity = capacity, .expansion = 2};
+    return legacy ? legacy_bloom(capacity) : bf_create(&want);
+}
+
+static void bf_unite(struct bf *into, struct model *m, const struct bf *from,
+                     const struct model *theirs) {
+    bool changed = false;
+    if (from == NULL || bf_merge(into, from, false, &changed) != NULL) return;
+    for (size_t i = 0; i < ITEMS; i++) m->times[i] |= theirs->times[i];
+}
+
+/* While another has the same tables, of which some are still to be united. */
+static void bf_take_more(struct bf *f, struct model *m, size_t first) {
+    struct bf *other = bf_copy(f);
+    bf_take(f, m, first, 1);
+    for (size_t at = first + 1; at < first + 300; at += 100) bf_take(f, m, at, 100);
+    bf_free(other);
+}
+
+static void bloom_run(uint64_t capacity, bool legacy) {
+    struct model mine = {{0}}, theirs = {{0}}, strange = {{0}}, both;
+    struct bf *a = new_bloom(capacity, legacy), *stranger = new_bloom(capacity, legacy);
+    struct bf *b = NULL, *united = NULL;
+    if (a != NULL) bf_take(a, &mine, 0, 100);
+    if (stranger != NULL) bf_take(stranger, &strange, 700, 100);
+    if (a != NULL) b = bf_copy(a);
+    if (b != NULL) theirs = mine;
+    for (size_t at = 100; a != NULL && at < 400; at += 100) bf_take(a, &mine, at, 100);
+    for (size_t at = 400; b != NULL && at < 700; at += 100) bf_take(b, &theirs, at, 100);
+    for (size_t way = 0; a != NULL && way < 2; way++) {
+        united = bf_copy(a);
+        both = mine;
+        if (united == NULL) continue;
+        if (way == 1) bf_unite(united, &both, stranger, &strange);
+        bf_unite(united, &both, b, &theirs);
+        bf_take_more(united, &both, 800);
+        const uint64_t before = refused_at;
+        refused_at = UINT64_MAX;
+        bf_compare("united", united, &both);
+        refused_at = before;
+        bf_free(united);
+    }
+    refused_at = UINT64_MAX;
+    bf_compare("a", a, &mine);
+    bf_compare("b", b, &theirs);
+    bf_free(a);
+    bf_free(b);
+    bf_free(stranger);
+}
+
+/* ---- cuckoo filters: with items that several layers have, which are taken out again */
+
+static void cf_take(struct cf *f, struct model *m, size_t first, size_t count) {
+    const struct items items = items_of(first, count);
+    uint8_t results[STORE_BATCH];
+    cf_add(f, &items, false, CF_TAKE_ALL, results);
+    for (size_t i = 0; i < count; i++) m->times[first + i] += results[i] == CF_ADDED;
+}
+
+/* Never more often than it was taken. */
+static void cf_take_out(struct cf *f, struct model *m, size_t first, size_t count) {
+    const struct items items = items_of(first, count);
+    for (size_t i = 0; i < count; i++) {
+        int *times = &m->times[first + i];
+        if (*times > 0) *times -= cf_remove(f, items.bytes[i], items.length[i]);
+    }
+}
+
+static void cf_compare(const char *what, const struct cf *f, const struct model *m) {
+    for (size_t at = 0; f != NULL && at < ITEMS; at += STORE_BATCH) {
+        const struct items items = items_of(at, STORE_BATCH);
+        bool answers[STORE_BATCH];
+        cf_contains_batch(f, &items, answers);
+        compare(what, m, at, answers);
+    }
+}
+
+static struct cf *legacy_cuckoo(uint64_t capacity) {
+    uint8_t header[CF_LEGACY_HEADER];
+    struct cf_legacy like = {
+        .buckets = 1, .bucket_size = 2, .iterations = 20, .expansion = 1, .tables = 1};
+    while (like.buckets * like.bucket_size < capacity) like.buckets *= 2;
+    cf_legacy_header(&like, header);
+    return cf_of_legacy(cf_legacy_from_header(header, UINT64_MAX));
+}
+
+static void cuckoo_run(uint64_t capacity, bool legacy) {
+    const struct cf_want want = {
+        .error = 0.01, .capacity = capacity, .bucket_size = 2, .iterations = 20, .expansion = 1};
+    struct model mine = {{0}}, theirs = {{0}};
+    struct cf *a = legacy ? legacy_cuckoo(capacity) : cf_create(&want);
+    if (a == NULL) return;
+    for (size_t at = 0; at < 400; at += 100) cf_take(a, &mine, at, 100);
+    cf_take(a, &mine, 0, 50);
+    cf_take_out(a, &mine, 0, 20); /* not from where they are: from the tally */
+    struct cf *b = cf_copy(a);
+    if (b != NULL) theirs = mine;
+    cf_take_out(a, &mine, 0, 40);
+    cf_take(a, &mine, 0, 60);
+    for (size_t at = 0; b != NULL && at < 60; at += 20) cf_take_out(b, &theirs, at, 10);
+    if (b != NULL) cf_take(b, &theirs, 0, 100);
+    refused_at = UINT64_MAX;
+    cf_compare("a", a, &mine);
+    cf_compare("b", b, &theirs);
+    cf_free(a);
+    cf_free(b);
+}
+
+/* ---- every request refused in turn */
+
+static void refuse_each(const char *name, void (*run)(uint64_t, bool), uint64_t capacity,
+                        bool legacy) {
+    bool was = true;
+    for (uint64_t n = 0; was; n++) {
+        const uint64_t before = refusals;
+        asked = 0;
+        refused_at = n;
+        snprintf(round_name, sizeof round_name, "%s for %llu, request %llu%s", name,
+                 (unsigned long long)capacity, (unsigned long long)n, for_good ? " and on" : "");
+        run(capacity, legacy);
+        was = refusals != before;
+    }
+}
+
+int main(int argc, char **argv) {
+    static const uint64_t capacities[] = {100, 300, 5000, 100000, 2500000};
+    RedisModule_GetRandomBytes = no_chance;
+    run_start(argc, argv, "short");
+    if (!CHECK(worker_open(), "no handlers for forks")) return run_end();
+    for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        for (int way = 0; way < 4; way++) {
+            for_good = way / 2 != 0;
+            refuse_each(way % 2 != 0 ? "RedisBloom BF" : "BF", bloom_run, capacities[i],
+                        way % 2 != 0);
+            refuse_each(way % 2 != 0 ? "RedisBloom CF" : "CF", cuckoo_run, capacities[i],
+                        way % 2 != 0);
+        }
+    }
+    tally("refusals", refusals);
+    while (worker_jobs() != 0) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return run_end();
+}
