@@ -190,6 +190,7 @@ bool bf_legacy_contains(const struct bf_legacy *f, const void *key, size_t lengt
 
 /* ---- adding */
 
+/* No further than is read again. */
 static bool chain_grow(struct bf_legacy *f) {
     const struct legacy_link *last = &f->link[f->links - 1];
     struct legacy_link next;
@@ -348,10 +349,8 @@ uint8_t *bf_legacy_chunk(const struct bf_legacy *f, long long iterator, size_t *
 
 const char *bf_legacy_load_chunk(struct bf_legacy *f, long long iterator, const void *data,
                                  size_t length) {
-    if ((uint64_t)iterator - 1 < length) {
-        return "ERR invalid offset - no link found";
-    }
-    uint64_t offset = (uint64_t)iterator - 1 - length;
+    if ((uint64_t)iterator < length) return "ERR received bad data";
+    uint64_t offset = (uint64_t)iterator - 1 - length; /* past the end, if it is before the first */
     struct legacy_link *l = link_at(f, &offset);
     if (l == NULL) return "ERR invalid offset - no link found";
     if (length > l->bytes - offset) return "ERR invalid chunk - Too big for current filter";

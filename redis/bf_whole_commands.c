@@ -262,6 +262,8 @@ static const char *load_chunk(struct bf *f, long long iterator, const uint8_t *b
                               size_t length) {
     if (iterator < 1) return "ERR received bad data";
     if (f->legacy != NULL) return bf_legacy_load_chunk(f->legacy, iterator, bytes, length);
+    const bool is_header = iterator == 1 && length > 1; /* where there is a filter */
+    if (is_header) return "ERR received bad data";
     if (iterator < 2 || (uint64_t)iterator - 2 >= bf_slots(f)) {
         return "ERR invalid offset - no link found";
     }

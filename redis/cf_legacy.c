@@ -182,6 +182,7 @@ static bool evict(struct cf_legacy *f, struct print p) {
     return false;
 }
 
+/* No further than is_sane() takes: else the server could not load its own file. */
 static enum cf_legacy_result grow(struct cf_legacy *f) {
     const uint64_t last = f->table[f->tables - 1].buckets;
     if (f->expansion == 0 || f->tables == TABLES_MOST) return CF_LEGACY_FULL;

@@ -75,7 +75,7 @@ def test_scandump_oob_read():
 
 
 def _bloom_header(size=0, filters=1, options=5, growth=2, link=None, links=1):
-    fields = dict(bytes=128, bits=1024, size=0, error=0.005, bpe=11.0, hashes=8, entries=100, n2=0)
+    fields = dict(bytes=144, bits=1152, size=0, error=0.005, bpe=11.0, hashes=8, entries=100, n2=0)
     fields.update(link or {})
     one = struct.pack("<QQQddIQB", *(fields[n] for n in (
         "bytes", "bits", "size", "error", "bpe", "hashes", "entries", "n2")))
@@ -115,11 +115,55 @@ def test_loadchunk_header_fuzz():
             for bit in range(8 * len(header)):
                 changed = bytearray(header)
                 changed[bit // 8] ^= 1 << bit % 8
-                c.call(verb + ".LOADCHUNK", "target", "1", bytes(changed))
+                reply = c.call(verb + ".LOADCHUNK", "target", "1", bytes(changed))
+                if reply == "OK" and c.do("MEMORY", "USAGE", "target") < 1 << 22:
+                    c.do("RESTORE", "again", "0", c.do("DUMP", "target"), "REPLACE")
                 exercise(c, "target", verb == "CF")
             for end in range(len(header)):
                 reply = c.call(verb + ".LOADCHUNK", "target", "1", header[:end])
                 assert isinstance(reply, Error), (verb, end)
+
+
+def _can_be_read_again(c, key):
+    """What is accepted stays what can be read: else the server would not load its own file."""
+    c.do("RESTORE", "again", "0", c.do("DUMP", key), "REPLACE")
+    assert c.do("DUMP", "again") == c.do("DUMP", key)
+    c.do("DEL", "again", key)
+
+
+def test_headers_whose_chunks_never_come():
+    """A filter of RedisBloom that counts more items than it has, as one does whose chunks were lost."""
+    with Attacked() as (_, c):
+        for items, tables in ((8, 1), (24, 3), (2**64 - 1, 1), (2**64 - 1, 3)):
+            header = struct.pack("<QQQQHHH", items, 8, 0, tables, 1, 20, 1)
+            for command in (["CF.ADD", "k", "x"], ["CF.DEL", "k", "x"], ["CF.COMPACT", "k"]):
+                c.do("CF.LOADCHUNK", "k", "1", header)
+                c.do(*command)
+                told = c.do("CF.INFO", "k")
+                c.do("DEBUG", "RELOAD")
+                assert c.do("CF.INFO", "k") == told
+                _can_be_read_again(c, "k")
+
+
+def test_links_of_too_few_bits():
+    """What RESTORE does not believe BF.LOADCHUNK does not either."""
+    with Attacked() as (_, c):
+        for entries in (100, 104, 105, 110, 111, 1000, 10**9):  # of 1152 bits
+            link = dict(entries=entries)
+            reply = c.call("BF.LOADCHUNK", "k", "1", _bloom_header(link=link))
+            assert (reply == "OK") == (entries <= 110), (entries, reply)
+            if reply == "OK":
+                _can_be_read_again(c, "k")
+
+
+def test_tables_beyond_all_files():
+    """The tables together are no larger than what is read."""
+    with Attacked() as (_, c):
+        c.do("CF.LOADCHUNK", "k", "1", struct.pack("<QQQQHHH", 0, 1 << 20, 0, 1, 1, 1, 4))
+        while not isinstance(c.call("CF.ADD", "k", "x"), Error):
+            pass
+        size = dict(zip(*[iter(c.do("CF.INFO", "k"))] * 2))["Size"]
+        assert size < 2**36, size
 
 
 def test_endless_subfilters():
