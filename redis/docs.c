@@ -196,11 +196,11 @@ static const struct doc docs[] = {
 
 /* ---- keys */
 
+/* Who may only write to a key (%W~) may add to it and is told what was new, as by SADD. */
 static RedisModuleCommandKeySpec one_key(const struct command *c) {
     const bool writes = strncmp(c->flags, "write", 5) == 0;
     RedisModuleCommandKeySpec spec = {
-        .flags = writes ? REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS |
-                              REDISMODULE_CMD_KEY_UPDATE
+        .flags = writes ? REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_UPDATE
                         : REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS,
         .begin_search_type = REDISMODULE_KSPEC_BS_INDEX,
         .find_keys_type = REDISMODULE_KSPEC_FK_RANGE};
@@ -220,6 +220,14 @@ static RedisModuleCommandKeySpec more_keys(void) {
     return spec;
 }
 
+/* What tells of the filter rather than of items is not worth caching. */
+static const char *tips_of(const struct command *c) {
+    const char *verb = strchr(c->name, '.') + 1;
+    const bool tells =
+        strcmp(verb, "info") == 0 || strcmp(verb, "debug") == 0 || strcmp(verb, "scandump") == 0;
+    return tells ? "dont_cache" : NULL;
+}
+
 void docs_set(RedisModuleCtx *ctx, const struct command *command) {
     if (RedisModule_GetCommand == NULL || RedisModule_SetCommandInfo == NULL) return;
     RedisModuleCommandKeySpec keys[3] = {one_key(command)};
@@ -231,6 +239,7 @@ void docs_set(RedisModuleCtx *ctx, const struct command *command) {
                                              .summary = d->summary,
                                              .complexity = d->complexity,
                                              .since = d->since,
+                                             .tips = tips_of(command),
                                              .history = d->history,
                                              .arity = d->arity,
                                              .key_specs = command->last_key == 0 ? NULL : keys,

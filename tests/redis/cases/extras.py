@@ -483,6 +483,26 @@ def test_access_control():
             assert str(reader.call(*command)).startswith("NOPERM"), command
 
 
+def test_access_to_keys():
+    """Who may only write may add, as with RedisBloom; who may only read may not."""
+    with Server() as server:
+        c = server.client()
+        adding = (["BF.RESERVE", "r", "0.1", "1"], ["BF.ADD", "b", "x"], ["BF.MADD", "b", "x"],
+                  ["BF.INSERT", "b", "ITEMS", "x"], ["CF.RESERVE", "s", "10"], ["CF.ADD", "c", "x"],
+                  ["CF.ADDNX", "c", "x"], ["CF.INSERT", "c", "ITEMS", "x"],
+                  ["CF.INSERTNX", "c", "ITEMS", "x"], ["CF.DEL", "c", "x"], ["CF.COMPACT", "c"])
+        asking = (["BF.EXISTS", "b", "x"], ["BF.CARD", "b"], ["BF.SCANDUMP", "b", "0"],
+                  ["BF.MERGE", "d", "b"], ["CF.COUNT", "c", "x"])
+        for keys, may, may_not in (("%W~*", adding, asking), ("%R~*", asking[:3], adding)):
+            c.do("ACL", "SETUSER", "user", "on", "nopass", "+@all", "resetkeys", keys)
+            user = server.client()
+            user.do("AUTH", "user", "p")
+            for command in may:
+                user.do(*command)
+            for command in may_not:
+                assert str(user.call(*command)).startswith("NOPERM"), (keys, command)
+
+
 def test_command_docs():
     with Server() as server:
         c = server.client()
@@ -493,6 +513,8 @@ def test_command_docs():
             told = c.do("COMMAND", "DOCS", name)[1]
             fields = dict(zip(told[::2], told[1::2]))
             assert fields[b"summary"] and fields[b"complexity"].startswith(b"O("), name
+            tells = name.split(".")[1] in ("info", "debug", "scandump")
+            assert c.do("COMMAND", "INFO", name)[0][7] == ([b"dont_cache"] if tells else []), name
             has_key = name != "tamis.answers"  # then it is the first word
             assert c.do("COMMAND", "INFO", name)[0][3] == has_key, name
 
