@@ -153,10 +153,11 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length);
 /* Is it a header of ours at all?  (Or RedisBloom's, or nothing.) */
 bool bf_is_header(const uint8_t *bytes, size_t length);
 
-/* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
- * NULL if there is none, with `*length` as it was, or if there is no memory for so many bytes. */
-uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length);
-/* How many numbers there are. */
+/* What BF.SCANDUMP gives at this iterator, of any filter, in memory of the caller's: the header at
+ * 0, then the pieces.  NULL past the end, with a length of 0, or if there is no memory for so many
+ * bytes.  Sets the next iterator, which is also the one that BF.LOADCHUNK takes the bytes with. */
+uint8_t *bf_chunk(const struct bf *f, long long iterator, size_t *length, long long *next);
+/* How many pieces there may be. */
 uint64_t bf_slots(const struct bf *f);
 bool bf_load_piece(struct bf *f, uint64_t slot, const void *bytes, size_t length);
 

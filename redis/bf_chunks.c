@@ -138,17 +138,9 @@ struct bf *bf_from_header(const uint8_t *bytes, size_t length) {
 
 /* ---- pieces */
 
-static uint8_t *bud_piece(const struct bf *f, uint64_t *slot, size_t *length) {
-    if (*slot != 0 || bud_keys(f->in.bud) == 0) return NULL;
-    struct bf *whole = bf_whole(f);
-    *length = bud_bytes(f->in.bud);
-    uint8_t *piece = whole == NULL ? NULL : bf_piece(whole, slot, length);
-    bf_free(whole);
-    return piece;
-}
-
-uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length) {
-    if (bf_is_bud(f)) return bud_piece(f, slot, length);
+/* The first piece at or after `*slot`, which becomes its number; NULL if there is none, with
+ * `*length` as it was, or if there is no memory for so many bytes. */
+static uint8_t *find_piece(const struct bf *f, uint64_t *slot, size_t *length) {
     uint64_t before = 0;
     for (uint32_t i = 0; i < f->chains; i++) {
         const struct store *s = f->in.chain[i].store;
@@ -160,6 +152,27 @@ uint8_t *bf_piece(const struct bf *f, uint64_t *slot, size_t *length) {
         before += slots;
     }
     return NULL;
+}
+
+static uint8_t *bud_piece(const struct bf *f, uint64_t *slot, size_t *length) {
+    if (*slot != 0 || bud_keys(f->in.bud) == 0) return NULL;
+    struct bf *whole = bf_whole(f);
+    *length = bud_bytes(f->in.bud);
+    uint8_t *piece = whole == NULL ? NULL : find_piece(whole, slot, length);
+    bf_free(whole);
+    return piece;
+}
+
+uint8_t *bf_chunk(const struct bf *f, long long iterator, size_t *length, long long *next) {
+    if (f->legacy != NULL) return bf_legacy_chunk(f->legacy, iterator, length, next);
+    *length = 0;
+    *next = iterator == 0;
+    if (iterator == 0) return bf_header(f, length);
+    if (iterator < 0) return NULL;
+    uint64_t slot = (uint64_t)iterator - 1;
+    uint8_t *piece = (bf_is_bud(f) ? bud_piece : find_piece)(f, &slot, length);
+    if (piece != NULL) *next = (long long)slot + 2;
+    return piece;
 }
 
 uint64_t bf_slots(const struct bf *f) {

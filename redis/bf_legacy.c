@@ -28,7 +28,6 @@
 #define LN2 0.693147180559945
 #define HEADER_BYTES 20
 #define LINK_BYTES 53
-#define CHUNK_MOST ((uint64_t)16 << 20)
 #define LINKS_MOST 8192
 #define HASHES_MOST 1100 /* that many belong to the smallest error above 0 */
 #define GROWTH_MOST 32768
@@ -248,12 +247,10 @@ bool bf_legacy_merge(struct bf_legacy *into, const struct bf_legacy *from) {
  *     chunks  the bits of the links, at most 16 MiB at a time and never of two links at once;
  *             the iterator is 1 + the bytes up to the end of the chunk that came with it */
 
-size_t bf_legacy_header_size(const struct bf_legacy *f) {
-    return HEADER_BYTES + (size_t)f->links * LINK_BYTES;
-}
-
-void bf_legacy_header(const struct bf_legacy *f, uint8_t *header) {
-    struct wire_writer w = {.bytes = header, .capacity = bf_legacy_header_size(f)};
+static uint8_t *header_chunk(const struct bf_legacy *f, size_t *length) {
+    *length = HEADER_BYTES + (size_t)f->links * LINK_BYTES;
+    struct wire_writer w = {.bytes = memory_alloc(*length), .capacity = *length};
+    if (w.bytes == NULL) return NULL;
     wire_put64(&w, f->size);
     wire_put32(&w, f->links);
     wire_put32(&w, f->options);
@@ -269,6 +266,7 @@ void bf_legacy_header(const struct bf_legacy *f, uint8_t *header) {
         wire_put64(&w, l->entries);
         wire_put(&w, l->n2, 1);
     }
+    return w.bytes;
 }
 
 static void read_link(struct wire_reader *r, struct legacy_link *l) {
@@ -333,16 +331,13 @@ static struct legacy_link *link_at(const struct bf_legacy *f, uint64_t *offset) 
 
 uint8_t *bf_legacy_chunk(const struct bf_legacy *f, long long iterator, size_t *length,
                          long long *next) {
-    uint64_t offset = (uint64_t)iterator - 1;
-    const struct legacy_link *l = iterator < 1 ? NULL : link_at(f, &offset);
-    *next = 0;
     *length = 0;
+    *next = iterator == 0;
+    if (iterator == 0) return header_chunk(f, length);
+    uint64_t offset = (uint64_t)iterator - 1;
+    const struct legacy_link *l = iterator < 0 ? NULL : link_at(f, &offset);
     if (l == NULL) return NULL;
-    const uint64_t left = l->bytes - offset;
-    *length = (size_t)(left < CHUNK_MOST ? left : CHUNK_MOST);
-    uint8_t *bytes = memory_alloc(*length);
-    if (bytes == NULL) return NULL;
-    blocks_read(&l->data, offset, bytes, *length);
+    uint8_t *bytes = blocks_chunk(&l->data, offset, length);
     *next = iterator + (long long)*length;
     return bytes;
 }

@@ -45,13 +45,9 @@ bool bf_legacy_size(uint64_t entries, double error, struct legacy_link *link);
 
 /* ---- chunks, as BF.SCANDUMP and BF.LOADCHUNK have them */
 
-/* Bytes of the header, which bf_legacy_header writes. */
-size_t bf_legacy_header_size(const struct bf_legacy *f);
-void bf_legacy_header(const struct bf_legacy *f, uint8_t *header);
 /* A filter of zeros; NULL if the header is not one.  `most`: bytes that it may take. */
 struct bf_legacy *bf_legacy_from_header(const uint8_t *header, size_t length, uint64_t most);
-/* The chunk at the iterator in memory of the caller's; NULL past the end, with a length of 0, or if
- * there is no memory for so many bytes.  Sets the next iterator. */
+/* As bf_chunk in bf.h. */
 uint8_t *bf_legacy_chunk(const struct bf_legacy *f, long long iterator, size_t *length,
                          long long *next);
 /* NULL, or what is wrong. */

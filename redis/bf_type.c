@@ -21,9 +21,8 @@ RedisModuleType *bf_type;
 
 /* ---- RDB */
 
-static uint8_t *header_of(const void *filter, size_t *length) { return bf_header(filter, length); }
-static uint8_t *next_piece(const void *filter, uint64_t *slot, size_t *length) {
-    return bf_piece(filter, slot, length);
+static uint8_t *chunk_of(const void *filter, long long iterator, size_t *length, long long *next) {
+    return bf_chunk(filter, iterator, length, next);
 }
 static void *from_header(const uint8_t *bytes, size_t length) {
     return bf_from_header(bytes, length);
@@ -33,19 +32,18 @@ static bool load_piece(void *filter, uint64_t slot, const void *bytes, size_t le
 }
 static void release(void *value) { bf_free(value); }
 
-static const struct pieces ours = {.command = "BF.LOADCHUNK",
-                                   .header = header_of,
-                                   .piece = next_piece,
-                                   .from_header = from_header,
-                                   .load_piece = load_piece,
-                                   .free = release};
+static const struct pieces how = {.command = "BF.LOADCHUNK",
+                                  .chunk = chunk_of,
+                                  .from_header = from_header,
+                                  .load_piece = load_piece,
+                                  .free = release};
 
 static void rdb_save(RedisModuleIO *rdb, void *value) {
     const struct bf *f = value;
     if (f->legacy != NULL) {
         bf_legacy_save(rdb, f->legacy);
     } else {
-        pieces_save(rdb, &ours, f);
+        pieces_save(rdb, &how, f);
     }
 }
 
@@ -53,43 +51,15 @@ static void *rdb_load(RedisModuleIO *rdb, int version) {
     if (version > RDB_VERSION) return NULL;
     const uint64_t first = RedisModule_LoadUnsigned(rdb);
     if (RedisModule_IsIOError(rdb)) return NULL;
-    if (first == RDB_OURS && version == RDB_VERSION) return pieces_load(rdb, &ours);
+    if (first == RDB_OURS && version == RDB_VERSION) return pieces_load(rdb, &how);
     return bf_of_legacy(bf_legacy_load(rdb, first, version));
 }
 
-/* ---- AOF */
-
-static void emit(RedisModuleIO *aof, RedisModuleString *key, long long iterator, const void *bytes,
-                 size_t length) {
-    RedisModule_EmitAOF(aof, "BF.LOADCHUNK", "slb", key, iterator, (const char *)bytes, length);
-}
-
-static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const struct bf_legacy *f) {
-    const size_t size = bf_legacy_header_size(f);
-    uint8_t *header = memory_alloc(size);
-    if (header == NULL) memory_end(size);
-    bf_legacy_header(f, header);
-    emit(aof, key, 1, header, size);
-    memory_free(header);
-    size_t length;
-    long long next = 1;
-    for (uint8_t *data; (data = bf_legacy_chunk(f, next, &length, &next)) != NULL;) {
-        emit(aof, key, next, data, length);
-        memory_free(data);
-    }
-    if (length != 0) memory_end(length);
-}
+/* ---- the rest */
 
 static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {
-    const struct bf *f = value;
-    if (f->legacy != NULL) {
-        rewrite_legacy(aof, key, f->legacy);
-    } else {
-        pieces_rewrite(aof, key, &ours, f);
-    }
+    pieces_rewrite(aof, key, &how, value);
 }
-
-/* ---- the rest */
 
 static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t samples) {
     (void)ctx, (void)samples;
@@ -108,33 +78,7 @@ static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
     return f;
 }
 
-static void add_digest(RedisModuleDigest *digest, const void *bytes, size_t length) {
-    if (bytes != NULL) RedisModule_DigestAddStringBuffer(digest, bytes, length);
-}
-
-static void digest_legacy(RedisModuleDigest *digest, const struct bf_legacy *f) {
-    for (uint32_t i = 0; i < f->links; i++) {
-        const struct legacy_link *l = &f->link[i];
-        const uint64_t numbers[] = {l->bits, l->size, l->entries, l->hashes, f->growth, f->options};
-        add_digest(digest, numbers, sizeof numbers);
-    }
-    size_t length;
-    long long next = 1;
-    for (uint8_t *data; (data = bf_legacy_chunk(f, next, &length, &next)) != NULL;) {
-        add_digest(digest, data, length);
-        memory_free(data);
-    }
-}
-
-static void digest(RedisModuleDigest *sum, void *value) {
-    const struct bf *f = value;
-    if (f->legacy != NULL) {
-        digest_legacy(sum, f->legacy);
-    } else {
-        pieces_digest(sum, &ours, f);
-    }
-    RedisModule_DigestEndSequence(sum);
-}
+static void digest(RedisModuleDigest *sum, void *value) { pieces_digest(sum, &how, value); }
 
 /* Moves what lies in sparse pages.  What the library holds cannot be moved from outside; when
  * the filter itself was found in such a page its small segments, which are likely to be there

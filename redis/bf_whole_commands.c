@@ -195,32 +195,6 @@ static void reply_chunk(RedisModuleCtx *ctx, long long next, uint8_t *bytes, siz
     memory_free(bytes);
 }
 
-static void scandump_legacy(RedisModuleCtx *ctx, const struct bf_legacy *f, long long iterator) {
-    if (iterator == 0) {
-        const size_t size = bf_legacy_header_size(f);
-        uint8_t *header = memory_alloc(size);
-        if (header != NULL) bf_legacy_header(f, header);
-        reply_chunk(ctx, 1, header, size);
-        return;
-    }
-    size_t length;
-    long long next;
-    uint8_t *data = bf_legacy_chunk(f, iterator, &length, &next);
-    reply_chunk(ctx, next, data, length);
-}
-
-static void scandump_ours(RedisModuleCtx *ctx, const struct bf *f, long long iterator) {
-    size_t length = 0;
-    if (iterator == 0) {
-        uint8_t *header = bf_header(f, &length);
-        reply_chunk(ctx, 1, header, length);
-        return;
-    }
-    uint64_t slot = (uint64_t)iterator - 1;
-    uint8_t *bytes = iterator < 0 ? NULL : bf_piece(f, &slot, &length);
-    reply_chunk(ctx, bytes == NULL ? 0 : (long long)slot + 2, bytes, length);
-}
-
 /* BF.SCANDUMP key iterator */
 static int bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     if (argc != 3) return RedisModule_WrongArity(ctx);
@@ -231,10 +205,11 @@ static int bf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     if (f == NULL) return REDISMODULE_OK;
     if (RedisModule_StringToLongLong(argv[2], &iterator) != REDISMODULE_OK) {
         reply_error(ctx, "Second argument must be numeric");
-    } else if (f->legacy != NULL) {
-        scandump_legacy(ctx, f->legacy, iterator);
     } else {
-        scandump_ours(ctx, f, iterator);
+        size_t length;
+        long long next;
+        uint8_t *bytes = bf_chunk(f, iterator, &length, &next);
+        reply_chunk(ctx, next, bytes, length);
     }
     key_close(&key);
     return REDISMODULE_OK;

@@ -5,6 +5,8 @@
 
 #include "memory.h"
 
+#define CHUNK_MOST ((uint64_t)16 << 20)
+
 static uint64_t block_count(uint64_t bytes) { return (bytes + BLOCK_BYTES - 1) >> BLOCK_SHIFT; }
 
 /* The last block is as long as it must be. */
@@ -98,6 +100,14 @@ bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t lengt
         at += n, from += n, length -= n;
     }
     return true;
+}
+
+uint8_t *blocks_chunk(const struct blocks *b, uint64_t at, size_t *length) {
+    const uint64_t left = b->bytes - at;
+    *length = (size_t)(left < CHUNK_MOST ? left : CHUNK_MOST);
+    uint8_t *bytes = memory_alloc(*length);
+    if (bytes != NULL) blocks_read(b, at, bytes, *length);
+    return bytes;
 }
 
 bool blocks_copy(struct blocks *to, const struct blocks *from) {

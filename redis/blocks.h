@@ -56,6 +56,10 @@ uint8_t *blocks_at(struct blocks *b, uint64_t at);
 void blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length);
 bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t length);
 
+/* At most 16 MiB from a place within on, in memory of the caller's; NULL: no memory for so many
+ * bytes.  As RedisBloom cuts its tables. */
+uint8_t *blocks_chunk(const struct blocks *b, uint64_t at, size_t *length);
+
 /* As one string of an RDB file.  Without memory to put it together an empty one is written, which
  * cannot be loaded. */
 void blocks_save(RedisModuleIO *rdb, const struct blocks *b);

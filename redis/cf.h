@@ -94,9 +94,7 @@ bool cf_is_loading(const struct cf *f);
 uint8_t *cf_header(const struct cf *f, size_t *length);
 struct cf *cf_from_header(const uint8_t *bytes, size_t length);
 bool cf_is_header(const uint8_t *bytes, size_t length);
-/* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
- * NULL if there is none, with `*length` as it was, or if there is no memory for so many bytes. */
-uint8_t *cf_piece(const struct cf *f, uint64_t *slot, size_t *length);
+uint8_t *cf_chunk(const struct cf *f, long long iterator, size_t *length, long long *next);
 bool cf_load_piece(struct cf *f, uint64_t slot, const void *bytes, size_t length);
 
 #endif

@@ -135,7 +135,8 @@ static uint8_t *shard_bytes(const struct tally *t, uint32_t shard, size_t *lengt
     return bytes;
 }
 
-uint8_t *cf_piece(const struct cf *f, uint64_t *slot, size_t *length) {
+/* As in bf_chunks.c. */
+static uint8_t *find_piece(const struct cf *f, uint64_t *slot, size_t *length) {
     const uint64_t segments = store_slots(f->store);
     for (; *slot < segments; ++*slot) {
         if (store_has_piece(f->store, *slot)) return store_piece(f->store, *slot, length);
@@ -145,6 +146,18 @@ uint8_t *cf_piece(const struct cf *f, uint64_t *slot, size_t *length) {
         if (tally_piece_size(&f->tally, shard) != 0) return shard_bytes(&f->tally, shard, length);
     }
     return NULL;
+}
+
+uint8_t *cf_chunk(const struct cf *f, long long iterator, size_t *length, long long *next) {
+    if (f->legacy != NULL) return cf_legacy_chunk(f->legacy, iterator, length, next);
+    *length = 0;
+    *next = iterator == 0;
+    if (iterator == 0) return cf_header(f, length);
+    if (iterator < 0) return NULL;
+    uint64_t slot = (uint64_t)iterator - 1;
+    uint8_t *piece = find_piece(f, &slot, length);
+    if (piece != NULL) *next = (long long)slot + 2;
+    return piece;
 }
 
 bool cf_load_piece(struct cf *f, uint64_t slot, const void *bytes, size_t length) {

@@ -460,23 +460,6 @@ static int cf_debug(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- chunks */
 
-/* In memory of the caller's; NULL at the end, or if there is no memory for so many bytes. */
-static uint8_t *chunk_of(const struct cf *f, long long iterator, size_t *length, long long *next) {
-    if (iterator == 0) {
-        *next = 1;
-        if (f->legacy == NULL) return cf_header(f, length);
-        uint8_t *header = memory_alloc(CF_LEGACY_HEADER);
-        if (header != NULL) cf_legacy_header(f->legacy, header);
-        *length = CF_LEGACY_HEADER;
-        return header;
-    }
-    if (f->legacy != NULL) return cf_legacy_chunk(f->legacy, iterator, length, next);
-    uint64_t slot = (uint64_t)iterator - 1;
-    uint8_t *piece = cf_piece(f, &slot, length);
-    *next = piece == NULL ? 0 : (long long)slot + 2;
-    return piece;
-}
-
 static void reply_chunk(RedisModuleCtx *ctx, long long next, const uint8_t *chunk, size_t length) {
     if (chunk == NULL && length != 0) {
         reply_error(ctx, "ERR Insufficient memory");
@@ -502,7 +485,7 @@ static int cf_scandump(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     const struct cf *f = key_need(ctx, argv[1], cf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     size_t length = 0;
-    uint8_t *chunk = cf_numbers(f).items == 0 ? NULL : chunk_of(f, iterator, &length, &next);
+    uint8_t *chunk = cf_numbers(f).items == 0 ? NULL : cf_chunk(f, iterator, &length, &next);
     reply_chunk(ctx, next, chunk, length);
     memory_free(chunk);
     key_close(&key);

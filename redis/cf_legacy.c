@@ -24,7 +24,6 @@
 #define TABLES_MOST 1024
 #define EXPANSION_MOST 32768
 #define BYTES_MOST ((uint64_t)1 << 36) /* of all tables */
-#define CHUNK_MOST ((uint64_t)16 << 20)
 #define RDB_WITH_BUCKETS 4 /* older versions know one size of table and nothing to choose */
 
 /* ---- life */
@@ -311,8 +310,10 @@ static bool open_tables(struct cf_legacy *f, uint64_t tables) {
  *     chunks  the slots of the tables, at most 16 MiB at a time and never of two tables at once;
  *             iterators as in bf_legacy.c */
 
-void cf_legacy_header(const struct cf_legacy *f, uint8_t header[CF_LEGACY_HEADER]) {
-    struct wire_writer w = {.bytes = header, .capacity = CF_LEGACY_HEADER};
+static uint8_t *header_chunk(const struct cf_legacy *f, size_t *length) {
+    *length = CF_LEGACY_HEADER;
+    struct wire_writer w = {.bytes = memory_alloc(*length), .capacity = *length};
+    if (w.bytes == NULL) return NULL;
     wire_put64(&w, f->items);
     wire_put64(&w, f->buckets);
     wire_put64(&w, f->deletes);
@@ -320,6 +321,7 @@ void cf_legacy_header(const struct cf_legacy *f, uint8_t header[CF_LEGACY_HEADER
     wire_put(&w, f->bucket_size, 2);
     wire_put(&w, f->iterations, 2);
     wire_put(&w, f->expansion, 2);
+    return w.bytes;
 }
 
 struct cf_legacy *cf_legacy_from_header(const uint8_t header[CF_LEGACY_HEADER], uint64_t most) {
@@ -352,16 +354,13 @@ static struct cf_legacy_table *table_at(const struct cf_legacy *f, uint64_t *off
 
 uint8_t *cf_legacy_chunk(const struct cf_legacy *f, long long iterator, size_t *length,
                          long long *next) {
-    uint64_t offset = (uint64_t)iterator - 1;
-    const struct cf_legacy_table *t = iterator < 1 ? NULL : table_at(f, &offset);
-    *next = 0;
     *length = 0;
+    *next = iterator == 0;
+    if (iterator == 0) return header_chunk(f, length);
+    uint64_t offset = (uint64_t)iterator - 1;
+    const struct cf_legacy_table *t = iterator < 0 ? NULL : table_at(f, &offset);
     if (t == NULL) return NULL;
-    const uint64_t left = t->slots.bytes - offset;
-    *length = (size_t)(left < CHUNK_MOST ? left : CHUNK_MOST);
-    uint8_t *bytes = memory_alloc(*length);
-    if (bytes == NULL) return NULL;
-    blocks_read(&t->slots, offset, bytes, *length);
+    uint8_t *bytes = blocks_chunk(&t->slots, offset, length);
     *next = iterator + (long long)*length;
     return bytes;
 }

@@ -42,7 +42,6 @@ bool cf_legacy_compact(struct cf_legacy *f);
 
 /* ---- chunks, as CF.SCANDUMP and CF.LOADCHUNK have them; see bf_legacy.h */
 
-void cf_legacy_header(const struct cf_legacy *f, uint8_t header[CF_LEGACY_HEADER]);
 struct cf_legacy *cf_legacy_from_header(const uint8_t header[CF_LEGACY_HEADER], uint64_t most);
 uint8_t *cf_legacy_chunk(const struct cf_legacy *f, long long iterator, size_t *length,
                          long long *next);

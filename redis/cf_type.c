@@ -12,9 +12,8 @@ RedisModuleType *cf_type;
 
 /* ---- RDB */
 
-static uint8_t *header_of(const void *filter, size_t *length) { return cf_header(filter, length); }
-static uint8_t *next_piece(const void *filter, uint64_t *slot, size_t *length) {
-    return cf_piece(filter, slot, length);
+static uint8_t *chunk_of(const void *filter, long long iterator, size_t *length, long long *next) {
+    return cf_chunk(filter, iterator, length, next);
 }
 static void *from_header(const uint8_t *bytes, size_t length) {
     return cf_from_header(bytes, length);
@@ -24,19 +23,18 @@ static bool load_piece(void *filter, uint64_t slot, const void *bytes, size_t le
 }
 static void release(void *value) { cf_free(value); }
 
-static const struct pieces ours = {.command = "CF.LOADCHUNK",
-                                   .header = header_of,
-                                   .piece = next_piece,
-                                   .from_header = from_header,
-                                   .load_piece = load_piece,
-                                   .free = release};
+static const struct pieces how = {.command = "CF.LOADCHUNK",
+                                  .chunk = chunk_of,
+                                  .from_header = from_header,
+                                  .load_piece = load_piece,
+                                  .free = release};
 
 static void rdb_save(RedisModuleIO *rdb, void *value) {
     const struct cf *f = value;
     if (f->legacy != NULL) {
         cf_legacy_save(rdb, f->legacy);
     } else {
-        pieces_save(rdb, &ours, f);
+        pieces_save(rdb, &how, f);
     }
 }
 
@@ -44,40 +42,15 @@ static void *rdb_load(RedisModuleIO *rdb, int version) {
     if (version > RDB_VERSION) return NULL;
     const uint64_t first = RedisModule_LoadUnsigned(rdb);
     if (RedisModule_IsIOError(rdb)) return NULL;
-    if (first == RDB_OURS && version == RDB_VERSION) return pieces_load(rdb, &ours);
+    if (first == RDB_OURS && version == RDB_VERSION) return pieces_load(rdb, &how);
     return cf_of_legacy(cf_legacy_load(rdb, first, version));
 }
 
-/* ---- AOF */
-
-static void emit(RedisModuleIO *aof, RedisModuleString *key, long long iterator, const void *bytes,
-                 size_t length) {
-    RedisModule_EmitAOF(aof, "CF.LOADCHUNK", "slb", key, iterator, (const char *)bytes, length);
-}
-
-static void rewrite_legacy(RedisModuleIO *aof, RedisModuleString *key, const struct cf_legacy *f) {
-    uint8_t header[CF_LEGACY_HEADER];
-    size_t length;
-    long long next = 1;
-    cf_legacy_header(f, header);
-    emit(aof, key, 1, header, sizeof header);
-    for (uint8_t *data; (data = cf_legacy_chunk(f, next, &length, &next)) != NULL;) {
-        emit(aof, key, next, data, length);
-        memory_free(data);
-    }
-    if (length != 0) memory_end(length);
-}
+/* ---- the rest */
 
 static void aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value) {
-    const struct cf *f = value;
-    if (f->legacy != NULL) {
-        rewrite_legacy(aof, key, f->legacy);
-    } else {
-        pieces_rewrite(aof, key, &ours, f);
-    }
+    pieces_rewrite(aof, key, &how, value);
 }
-
-/* ---- the rest */
 
 static size_t mem_usage(RedisModuleKeyOptCtx *ctx, const void *value, size_t samples) {
     (void)ctx, (void)samples;
@@ -96,27 +69,7 @@ static void *copy(RedisModuleKeyOptCtx *ctx, const void *value) {
     return f;
 }
 
-static void digest_legacy(RedisModuleDigest *sum, const struct cf_legacy *f) {
-    uint8_t header[CF_LEGACY_HEADER];
-    size_t length;
-    long long next = 1;
-    cf_legacy_header(f, header);
-    RedisModule_DigestAddStringBuffer(sum, (const char *)header, sizeof header);
-    for (uint8_t *data; (data = cf_legacy_chunk(f, next, &length, &next)) != NULL;) {
-        RedisModule_DigestAddStringBuffer(sum, (const char *)data, length);
-        memory_free(data);
-    }
-}
-
-static void digest(RedisModuleDigest *sum, void *value) {
-    const struct cf *f = value;
-    if (f->legacy != NULL) {
-        digest_legacy(sum, f->legacy);
-    } else {
-        pieces_digest(sum, &ours, f);
-    }
-    RedisModule_DigestEndSequence(sum);
-}
+static void digest(RedisModuleDigest *sum, void *value) { pieces_digest(sum, &how, value); }
 
 /* See bf_type.c. */
 static int defrag(RedisModuleDefragCtx *ctx, RedisModuleString *key, void **value) {

@@ -10,33 +10,26 @@ static const uint8_t no_secret[TAMIS_SECRET_BYTES];
 
 /* ---- all of a filter */
 
-static uint8_t *need_header(const struct pieces *how, const void *filter, size_t *length) {
-    uint8_t *header = how->header(filter, length);
-    if (header == NULL) memory_end(*length);
-    return header;
-}
-
-/* NULL: there are no more. */
-static uint8_t *need_piece(const struct pieces *how, const void *filter, uint64_t *slot,
-                           size_t *length) {
-    *length = 0;
-    uint8_t *piece = how->piece(filter, slot, length);
-    if (piece == NULL && *length != 0) memory_end(*length);
-    return piece;
+/* The chunk at the iterator; NULL past the end alone. */
+static uint8_t *need_chunk(const struct pieces *how, const void *filter, long long iterator,
+                           size_t *length, long long *next) {
+    uint8_t *chunk = how->chunk(filter, iterator, length, next);
+    if (chunk == NULL && (iterator == 0 || *length != 0)) memory_end(*length);
+    return chunk;
 }
 
 /* ---- RDB */
 
 void pieces_save(RedisModuleIO *rdb, const struct pieces *how, const void *filter) {
-    size_t length = 0;
-    uint64_t slot = 0;
-    uint8_t *header = need_header(how, filter, &length);
+    size_t length;
+    long long next;
+    uint8_t *header = need_chunk(how, filter, 0, &length, &next);
     RedisModule_SaveUnsigned(rdb, RDB_OURS);
     RedisModule_SaveUnsigned(rdb, 0);
     RedisModule_SaveStringBuffer(rdb, (const char *)header, length);
     memory_free(header);
-    for (uint8_t *piece; (piece = need_piece(how, filter, &slot, &length)) != NULL; slot++) {
-        RedisModule_SaveUnsigned(rdb, slot);
+    for (uint8_t *piece; (piece = need_chunk(how, filter, next, &length, &next)) != NULL;) {
+        RedisModule_SaveUnsigned(rdb, (uint64_t)next - 2);
         RedisModule_SaveStringBuffer(rdb, (const char *)piece, length);
         memory_free(piece);
     }
@@ -82,28 +75,22 @@ void *pieces_load(RedisModuleIO *rdb, const struct pieces *how) {
 
 void pieces_rewrite(RedisModuleIO *aof, RedisModuleString *key, const struct pieces *how,
                     const void *filter) {
-    size_t length = 0;
-    uint64_t slot = 0;
-    uint8_t *header = need_header(how, filter, &length);
-    RedisModule_EmitAOF(aof, how->command, "slb", key, 1LL, (const char *)header, length);
-    memory_free(header);
-    for (uint8_t *piece; (piece = need_piece(how, filter, &slot, &length)) != NULL; slot++) {
-        RedisModule_EmitAOF(aof, how->command, "slb", key, (long long)slot + 2, (const char *)piece,
-                            length);
-        memory_free(piece);
+    size_t length;
+    long long next = 0;
+    for (uint8_t *chunk; (chunk = need_chunk(how, filter, next, &length, &next)) != NULL;) {
+        RedisModule_EmitAOF(aof, how->command, "slb", key, next, (const char *)chunk, length);
+        memory_free(chunk);
     }
 }
 
 void pieces_digest(RedisModuleDigest *sum, const struct pieces *how, const void *filter) {
-    size_t length = 0;
-    uint64_t slot = 0;
-    uint8_t *header = how->header(filter, &length);
-    if (header != NULL) RedisModule_DigestAddStringBuffer(sum, (const char *)header, length);
-    memory_free(header);
-    for (uint8_t *piece; (piece = how->piece(filter, &slot, &length)) != NULL; slot++) {
-        RedisModule_DigestAddStringBuffer(sum, (const char *)piece, length);
-        memory_free(piece);
+    size_t length;
+    long long next = 0;
+    for (uint8_t *chunk; (chunk = how->chunk(filter, next, &length, &next)) != NULL;) {
+        RedisModule_DigestAddStringBuffer(sum, (const char *)chunk, length);
+        memory_free(chunk);
     }
+    RedisModule_DigestEndSequence(sum);
 }
 
 /* ---- making them */

@@ -20,11 +20,8 @@
 
 struct pieces {
     const char *command; /* that takes them */
-    /* In memory of the caller's; NULL: no memory. */
-    uint8_t *(*header)(const void *filter, size_t *length);
-    /* The first piece at or after `*slot`, which becomes its number, in memory of the caller's;
-     * NULL: there is none, and then `*length` is as it was, or no memory for so many bytes. */
-    uint8_t *(*piece)(const void *filter, uint64_t *slot, size_t *length);
+    /* As bf_chunk in bf.h. */
+    uint8_t *(*chunk)(const void *filter, long long iterator, size_t *length, long long *next);
     /* A filter that awaits its pieces; NULL if the header is not one. */
     void *(*from_header)(const uint8_t *bytes, size_t length);
     bool (*load_piece)(void *filter, uint64_t slot, const void *bytes, size_t length);
@@ -34,6 +31,7 @@ struct pieces {
 void pieces_save(RedisModuleIO *rdb, const struct pieces *how, const void *filter);
 /* After the first number, which told that it is one of ours.  NULL if it cannot be believed. */
 void *pieces_load(RedisModuleIO *rdb, const struct pieces *how);
+/* These two are for filters of RedisBloom as well. */
 void pieces_rewrite(RedisModuleIO *aof, RedisModuleString *key, const struct pieces *how,
                     const void *filter);
 void pieces_digest(RedisModuleDigest *sum, const struct pieces *how, const void *filter);

@@ -103,13 +103,17 @@ static void bf_compare(const char *what, const struct bf *f, const struct model 
 
 /* As RedisBloom would have made it. */
 static struct bf *legacy_bloom(uint64_t capacity) {
-    uint8_t header[128];
+    size_t length;
+    long long next;
     struct legacy_link link;
     struct bf_legacy like = {
         .options = LEGACY_NOROUND | LEGACY_FORCE64, .growth = 2, .links = 1, .link = &link};
     bf_legacy_size(capacity, 0.01, &link);
-    bf_legacy_header(&like, header);
-    return bf_of_legacy(bf_legacy_from_header(header, bf_legacy_header_size(&like), UINT64_MAX));
+    uint8_t *header = bf_legacy_chunk(&like, 0, &length, &next);
+    if (header == NULL) return NULL;
+    struct bf *f = bf_of_legacy(bf_legacy_from_header(header, length, UINT64_MAX));
+    free(header);
+    return f;
 }
 
 static struct bf *new_bloom(uint64_t capacity, bool legacy) {
@@ -191,12 +195,16 @@ static void cf_compare(const char *what, const struct cf *f, const struct model 
 }
 
 static struct cf *legacy_cuckoo(uint64_t capacity) {
-    uint8_t header[CF_LEGACY_HEADER];
+    size_t length;
+    long long next;
     struct cf_legacy like = {
         .buckets = 1, .bucket_size = 2, .iterations = 20, .expansion = 1, .tables = 1};
     while (like.buckets * like.bucket_size < capacity) like.buckets *= 2;
-    cf_legacy_header(&like, header);
-    return cf_of_legacy(cf_legacy_from_header(header, UINT64_MAX));
+    uint8_t *header = cf_legacy_chunk(&like, 0, &length, &next);
+    if (header == NULL) return NULL;
+    struct cf *f = cf_of_legacy(cf_legacy_from_header(header, UINT64_MAX));
+    free(header);
+    return f;
 }
 
 static void cuckoo_run(uint64_t capacity, bool legacy) {
