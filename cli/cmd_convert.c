@@ -1,5 +1,5 @@
 /* cmd_convert.c - tamis convert: the same filter in another format, or as another kind */
-#include "filters.h"
+#include "request.h"
 
 static const struct option_spec convert_options[] = {
     {OPT_TO, '\0', "to", "FORMAT", "the format to write: 'tamis', or another system's"},
@@ -16,10 +16,8 @@ static const struct option_spec convert_options[] = {
     OPTIONS_END};
 
 struct convert_request {
-    struct key_options keys;
-    struct run_options run;
-    struct words files;
-    const char *from, *to, *part, *output;
+    struct request common; /* its only input is the filter */
+    const char *to, *output;
     tamis_kind kind;
     bool force;
 };
@@ -28,16 +26,10 @@ static void convert_parse(struct args *args, struct convert_request *r) {
     for (int id; (id = args_next(args)) != ARG_END;) {
         switch (id) {
             case ARG_OPERAND:
-                words_push(&r->files, args->value);
+                words_push(&r->common.inputs, args->value);
                 break;
             case OPT_TO:
                 r->to = format_of("--to", args->value);
-                break;
-            case OPT_FROM:
-                r->from = format_of("--from", args->value);
-                break;
-            case OPT_PART:
-                r->part = args->value;
                 break;
             case OPT_OUTPUT:
                 r->output = args->value;
@@ -49,46 +41,45 @@ static void convert_parse(struct args *args, struct convert_request *r) {
                 r->kind = kind_of(args->value);
                 break;
             default:
-                if (!key_options_take(&r->keys, id, args)) run_options_take(&r->run, id, args);
+                request_take(&r->common, id, args);
         }
     }
     if (r->to == NULL) die("--to FORMAT is missing: into which format?");
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
-    if (r->files.count != 1) die("give one filter to convert");
-    key_options_check(&r->keys);
-    target_check(r->output, r->force, &r->files, &r->keys);
+    if (r->common.inputs.count != 1) die("give one filter to convert");
+    key_options_check(&r->common.keys);
+    target_check(r->output, r->force, &r->common.inputs, &r->common.keys);
 }
 
 static int convert_main(struct args *args) {
-    struct convert_request r = {.keys = KEY_OPTIONS_INIT};
+    struct convert_request r = {.common = REQUEST_INIT};
     convert_parse(args, &r);
-    const struct source source = {r.files.at[0],   r.from, key_options_secret(&r.keys),
-                                  r.keys.key_file, r.part, NULL};
-    progress_opening(&r.run, "convert");
-    tamis_filter *filter = filter_open(&source, OPEN_MAPPED);
+    const char *file = r.common.inputs.at[0];
+    progress_opening(&r.common.run, "convert");
+    tamis_filter *filter = request_open(&r.common, file, OPEN_MAPPED);
     tamis_facts facts = filter_facts(filter);
     if (r.kind != TAMIS_AUTO && r.kind != facts.kind) {
         tamis_filter *other;
         const tamis_status status = tamis_convert(filter, r.kind, &other);
         if (status == TAMIS_E_CONVERT) {
-            die("'%s' is a %s filter and cannot become %s without its keys: build it anew",
-                r.files.at[0], tamis_kind_name(facts.kind), tamis_kind_name(r.kind));
+            die("'%s' is a %s filter and cannot become %s without its keys: build it anew", file,
+                tamis_kind_name(facts.kind), tamis_kind_name(r.kind));
         }
-        if (status != TAMIS_OK) filter_die(r.files.at[0], status);
+        if (status != TAMIS_OK) filter_die(file, status);
         tamis_free(filter);
         filter = other;
         facts = filter_facts(filter);
     }
     if (tamis_reformat(filter, r.to) != TAMIS_OK) {
-        die("'%s' cannot become %s: %s", r.files.at[0], r.to, tamis_cannot(filter, r.to));
+        die("'%s' cannot become %s: %s", file, r.to, tamis_cannot(filter, r.to));
     }
     facts = filter_facts(filter);
     progress_phase("writing");
     filter_save(filter, r.output, r.force);
     progress_end();
-    if (!r.run.quiet) filter_summary(r.output, &facts, facts.adds);
+    if (!r.common.run.quiet) filter_summary(r.output, &facts, facts.adds);
     tamis_free(filter);
-    words_free(&r.files);
+    words_free(&r.common.inputs);
     return filter_capacity(r.output, &facts);
 }
 

@@ -1,8 +1,8 @@
 /* cmd_merge.c - tamis merge: the union or the intersection of filters that are alike */
 #include <string.h>
 
-#include "filters.h"
 #include "numbers.h"
+#include "request.h"
 
 static const struct option_spec merge_options[] = {
     {OPT_OUTPUT, 'o', "output", "FILE", "write the filter to FILE; - is standard output"},
@@ -19,10 +19,8 @@ static const struct option_spec merge_options[] = {
     OPTIONS_END};
 
 struct merge_request {
-    struct key_options keys;
-    struct run_options run;
-    struct words files;
-    const char *from, *part, *output;
+    struct request common; /* its inputs are the filters */
+    const char *output;
     bool force, both;
 };
 
@@ -30,7 +28,7 @@ static void merge_parse(struct args *args, struct merge_request *r) {
     for (int id; (id = args_next(args)) != ARG_END;) {
         switch (id) {
             case ARG_OPERAND:
-                words_push(&r->files, args->value);
+                words_push(&r->common.inputs, args->value);
                 break;
             case OPT_OUTPUT:
                 r->output = args->value;
@@ -38,44 +36,33 @@ static void merge_parse(struct args *args, struct merge_request *r) {
             case OPT_FORCE:
                 r->force = true;
                 break;
-            case OPT_FROM:
-                r->from = format_of("--from", args->value);
-                break;
-            case OPT_PART:
-                r->part = args->value;
-                break;
             case OPT_AND:
                 r->both = true;
                 break;
             default:
-                if (!key_options_take(&r->keys, id, args)) run_options_take(&r->run, id, args);
+                request_take(&r->common, id, args);
         }
     }
     if (r->output == NULL) die("-o FILE is missing: where is the filter to be written?");
-    if (r->files.count < 2) die("give two filters or more to merge");
-    key_options_check(&r->keys);
-    target_check(r->output, r->force, &r->files, &r->keys);
-}
-
-static tamis_filter *merge_open(const struct merge_request *r, size_t i, enum open_mode mode) {
-    const struct source source = {r->files.at[i],   r->from, key_options_secret(&r->keys),
-                                  r->keys.key_file, r->part, NULL};
-    return filter_open(&source, mode);
+    if (r->common.inputs.count < 2) die("give two filters or more to merge");
+    key_options_check(&r->common.keys);
+    target_check(r->output, r->force, &r->common.inputs, &r->common.keys);
 }
 
 static _Noreturn void merge_failed(const struct merge_request *r, size_t i, tamis_status status,
                                    const tamis_facts *facts) {
+    const char *const *files = r->common.inputs.at;
     switch (status) {
         case TAMIS_E_UNLIKE:
             die("'%s' and '%s' differ in kind, size, hash or seed: only filters that were built "
                 "with the same -k, -n, -p and --seed can be merged",
-                r->files.at[0], r->files.at[i]);
+                files[0], files[i]);
         case TAMIS_E_NO_MERGE:
         case TAMIS_E_UNSUPPORTED:
-            die("'%s' is a %s filter, and such cannot be merged%s", r->files.at[0],
+            die("'%s' is a %s filter, and such cannot be merged%s", files[0],
                 tamis_kind_name(facts->kind), r->both ? " with --and" : "");
         default:
-            filter_die(r->files.at[i], status);
+            filter_die(files[i], status);
     }
 }
 
@@ -87,21 +74,22 @@ static bool same_forms(const tamis_key_form *a, const tamis_key_form *b) {
 }
 
 static int merge_main(struct args *args) {
-    struct merge_request r = {.keys = KEY_OPTIONS_INIT};
+    struct merge_request r = {.common = REQUEST_INIT};
     merge_parse(args, &r);
-    progress_start(&r.run, "merge", 0, false);
+    const struct words *files = &r.common.inputs;
+    progress_start(&r.common.run, "merge", 0, false);
     progress_phase("reading the filters");
-    tamis_filter *into = merge_open(&r, 0, OPEN_OWNED);
+    tamis_filter *into = request_open(&r.common, files->at[0], OPEN_OWNED);
     tamis_facts facts = filter_facts_brief(into);
-    for (size_t i = 1; i < r.files.count; i++) {
-        tamis_filter *from = merge_open(&r, i, OPEN_MAPPED);
+    for (size_t i = 1; i < files->count; i++) {
+        tamis_filter *from = request_open(&r.common, files->at[i], OPEN_MAPPED);
         const tamis_facts other = filter_facts_brief(from);
         const tamis_status status =
             tamis_merge(into, from, r.both ? TAMIS_INTERSECTION : TAMIS_UNION);
         if (status != TAMIS_OK) merge_failed(&r, i, status, &facts);
         if (!same_forms(&facts.form, &other.form)) {
             die("'%s' and '%s' make keys of records in different ways (see 'tamis info')",
-                r.files.at[0], r.files.at[i]);
+                files->at[0], files->at[i]);
         }
         tamis_free(from);
     }
@@ -109,9 +97,9 @@ static int merge_main(struct args *args) {
     progress_phase("writing");
     filter_save(into, r.output, r.force);
     progress_end();
-    if (!r.run.quiet) filter_summary(r.output, &facts, facts.adds);
+    if (!r.common.run.quiet) filter_summary(r.output, &facts, facts.adds);
     tamis_free(into);
-    words_free(&r.files);
+    words_free(&r.common.inputs);
     return filter_capacity(r.output, &facts);
 }
 
