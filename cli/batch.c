@@ -129,17 +129,10 @@ static bool take_field(struct piece *piece, const tamis_key_form *form,
     }
 }
 
-/* The value of a hexadecimal digit; 16 or more for another byte. */
-static unsigned nibble(uint8_t c) {
-    if (c >= '0' && c <= '9') return c - (unsigned)'0';
-    const unsigned letter = (c | 0x20u) - (unsigned)'a';
-    return letter < 6 ? letter + 10 : 16;
-}
-
 /* What is wrong with digits that are not pairs of hexadecimal ones. */
 static bool bad_digit(struct piece piece, struct record_error *error) {
     size_t i = 0;
-    while (i < piece.length && nibble(piece.at[i]) < 16) i++;
+    while (i < piece.length && hex_digit(piece.at[i]) < 16) i++;
     if (i == piece.length) {
         return FAIL(error, "an odd number of hexadecimal digits (%zu)", piece.length);
     }
@@ -153,7 +146,7 @@ static bool bad_digit(struct piece piece, struct record_error *error) {
 static bool decode_hex(struct piece *piece, uint8_t *to, struct record_error *error) {
     if (piece->length % 2 != 0) return bad_digit(*piece, error);
     for (size_t i = 0; i < piece->length / 2; i++) {
-        const unsigned high = nibble(piece->at[2 * i]), low = nibble(piece->at[2 * i + 1]);
+        const unsigned high = hex_digit(piece->at[2 * i]), low = hex_digit(piece->at[2 * i + 1]);
         if ((high | low) >= 16) return bad_digit(*piece, error);
         to[i] = (uint8_t)(high << 4 | low);
     }
@@ -168,7 +161,7 @@ static bool decode_hash(struct piece piece, uint64_t *hash, struct record_error 
         return FAIL(error, "a hash must have 16 hexadecimal digits, not %zu bytes", piece.length);
     }
     for (size_t i = 0; i < 16; i++) {
-        const unsigned digit = nibble(piece.at[i]);
+        const unsigned digit = hex_digit(piece.at[i]);
         if (digit >= 16) return bad_digit(piece, error);
         value = value << 4 | digit;
     }

@@ -31,13 +31,6 @@ static uint32_t key_type_of(const char *name) {
         hint);
 }
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 /* One byte of a delimiter or separator as it is written: itself, or \t \n \r \0 \\ \xHH. */
 static uint8_t take_byte(const char **text) {
     static const char letters[] = "tnr0\\", bytes[] = "\t\n\r\0\\";
@@ -49,9 +42,9 @@ static uint8_t take_byte(const char **text) {
         *text = at + 2;
         return (uint8_t)bytes[letter - letters];
     }
-    if (at[1] == 'x' && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
+    if (at[1] == 'x' && hex_digit(at[2]) < 16 && hex_digit(at[3]) < 16) {
         *text = at + 4;
-        return (uint8_t)(hex_digit(at[2]) * 16 + hex_digit(at[3]));
+        return (uint8_t)(hex_digit(at[2]) << 4 | hex_digit(at[3]));
     }
     return (uint8_t)at[0];
 }
@@ -128,9 +121,10 @@ static void read_secret(struct key_options *keys) {
     while (to > from && isspace((unsigned char)text[to - 1])) to--;
     bool right = to - from == 2 * TAMIS_SECRET_BYTES;
     for (size_t i = 0; right && i < TAMIS_SECRET_BYTES; i++) {
-        const int high = hex_digit(text[from + 2 * i]), low = hex_digit(text[from + 2 * i + 1]);
-        right = high >= 0 && low >= 0;
-        keys->secret[i] = (uint8_t)(high * 16 + low);
+        const unsigned high = hex_digit(text[from + 2 * i]),
+                       low = hex_digit(text[from + 2 * i + 1]);
+        right = (high | low) < 16;
+        keys->secret[i] = (uint8_t)(high << 4 | low);
     }
     if (!right) {
         die("key file '%s' must hold 32 hexadecimal digits (16 bytes) and nothing else",

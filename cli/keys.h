@@ -50,6 +50,13 @@ tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options
 void key_form_text(const tamis_key_form *form, char *text, size_t size);
 const char *key_type_name(uint32_t type);
 
+/* The value of a hexadecimal digit; 16 for another byte. */
+static inline unsigned hex_digit(int byte) {
+    if (byte >= '0' && byte <= '9') return (unsigned)(byte - '0');
+    const unsigned letter = ((unsigned)byte | 0x20) - 'a';
+    return letter < 6 ? letter + 10 : 16;
+}
+
 /* ---- batches */
 
 struct batch {
