@@ -296,8 +296,6 @@ static int bf_madd(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     return insert(ctx, argv[1], argv + 2, (size_t)argc - 2, NULL, bf_madd);
 }
 
-#define ARITY "" /* in place of a text: the number of arguments is wrong */
-
 static const char *insert_value(RedisModuleString **argv, int argc, int *i, struct bf_options *o) {
     const int option = *i;
     long long number;
@@ -343,8 +341,7 @@ static int bf_insert(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct bf_options o;
     if (argc < 4) return RedisModule_WrongArity(ctx);
     const char *wrong = insert_options(argv, argc, &o);
-    if (wrong != NULL)
-        return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
+    if (wrong != NULL) return reply_error(ctx, wrong);
     return insert(ctx, argv[1], argv + o.items, (size_t)(argc - o.items), &o, bf_insert);
 }
 

@@ -18,11 +18,6 @@
 
 #define NO_MEMORY "ERR Insufficient memory to create filter"
 #define UNKNOWN "Unknown argument received"
-#define ARITY "" /* in place of a text: the number of arguments is wrong */
-
-static int complain(RedisModuleCtx *ctx, const char *wrong) {
-    return *wrong == '\0' ? RedisModule_WrongArity(ctx) : reply_error(ctx, wrong);
-}
 
 /* Must a command that changes so many items wait, after a COPY?  It is run `again` then, or
  * told to try again; the key is closed. */
@@ -123,7 +118,7 @@ static int cf_reserve(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct cf_want want;
     if (argc < 3 || argc % 2 == 0) return RedisModule_WrongArity(ctx);
     const char *wrong = reserve_options(argv, argc, &want);
-    if (wrong != NULL) return complain(ctx, wrong);
+    if (wrong != NULL) return reply_error(ctx, wrong);
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     if (key.state != KEY_EMPTY) {
         reply_error(ctx, key_error(key.state));
@@ -312,7 +307,7 @@ static int insert_many(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, 
     struct insertion how = {.nx = nx, .many = true};
     if (argc < 4) return RedisModule_WrongArity(ctx);
     const char *wrong = insert_options(ctx, argv, argc, &how);
-    if (wrong != NULL) return complain(ctx, wrong);
+    if (wrong != NULL) return reply_error(ctx, wrong);
     const size_t count = (size_t)(argc - how.items);
     return insert(ctx, argv[1], argv + how.items, count, &how, command);
 }

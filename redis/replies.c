@@ -15,7 +15,7 @@ void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value
 int reply_ok(RedisModuleCtx *ctx) { return RedisModule_ReplyWithSimpleString(ctx, "OK"); }
 
 int reply_error(RedisModuleCtx *ctx, const char *text) {
-    return RedisModule_ReplyWithError(ctx, text);
+    return *text == '\0' ? RedisModule_WrongArity(ctx) : RedisModule_ReplyWithError(ctx, text);
 }
 
 struct key key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, RedisModuleType *type) {

@@ -12,6 +12,8 @@ bool reply_is_resp3(RedisModuleCtx *ctx);
 void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value);
 int reply_ok(RedisModuleCtx *ctx);
 int reply_error(RedisModuleCtx *ctx, const char *text);
+/* In place of a text: the number of arguments is wrong. */
+#define ARITY ""
 
 /* What a key holds, seen by a command of one type. */
 enum key_state { KEY_EMPTY, KEY_OURS, KEY_WRONG_TYPE };
