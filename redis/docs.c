@@ -229,7 +229,6 @@ static const char *tips_of(const struct command *c) {
 }
 
 void docs_set(RedisModuleCtx *ctx, const struct command *command) {
-    if (RedisModule_SetCommandInfo == NULL) return;
     RedisModuleCommandKeySpec keys[3] = {one_key(command)};
     if (command->last_key < 0) keys[1] = more_keys();
     for (size_t i = 0; i < sizeof docs / sizeof *docs; i++) {

@@ -16,9 +16,7 @@ void *memory_alloc(size_t size) { return malloc(size); }
 void *memory_zeroed(size_t size) { return calloc(1, size); }
 void memory_free(void *block) { free(block); }
 #else
-void *memory_alloc(size_t size) {
-    return RedisModule_TryAlloc != NULL ? RedisModule_TryAlloc(size) : RedisModule_Alloc(size);
-}
+void *memory_alloc(size_t size) { return RedisModule_TryAlloc(size); }
 
 #if defined(MADV_DONTNEED)
 /* Drops the pages that lie wholly in the block: the system gives zeros where they are next touched.
@@ -46,7 +44,6 @@ static bool drop_pages(uint8_t *block, size_t size) {
  * segment of which a command needs a few lines. */
 void *memory_zeroed(size_t size) {
     if (RedisModule_TryCalloc != NULL) return RedisModule_TryCalloc(1, size);
-    if (RedisModule_TryAlloc == NULL) return RedisModule_Calloc(1, size);
     void *block = RedisModule_TryAlloc(size);
     if (block != NULL && (size < PAGES_FROM || !drop_pages(block, size))) memset(block, 0, size);
     return block;

@@ -1,8 +1,8 @@
 /* memory.h - memory from the server
  *
- * The server's own allocator ends the server when there is no memory left.  Where it offers a
- * kind that gives NULL instead (from 7.0 on), that is used; sizes that a client chose are
- * checked before in any case (see memory_admits).
+ * The server's own allocator ends the server when there is no memory left; what is used is the kind
+ * that gives NULL instead.  Sizes that a client chose are checked before in any case (see
+ * memory_admits).
  *
  * Built with TAMIS_REDIS_MALLOC the module uses malloc: for AddressSanitizer, which sees
  * nothing of the server's allocator. */
@@ -16,7 +16,7 @@
 #include "redis_module.h"
 #include "tamis.h"
 
-/* NULL if there is no memory, where the server can say so.  Large blocks of zeros cost nothing
+/* NULL if there is no memory.  Large blocks of zeros cost nothing
  * before they are used: the system gives them page by page. */
 void *memory_alloc(size_t size);
 void *memory_zeroed(size_t size);

@@ -38,7 +38,6 @@ static bool register_commands(RedisModuleCtx *ctx, const struct command *command
                                       first_key) != REDISMODULE_OK) {
             return false;
         }
-        if (RedisModule_GetCommand == NULL) continue;
         if (RedisModule_AddACLCategory != NULL && RedisModule_SetCommandACLCategories != NULL) {
             RedisModuleCommand *command = RedisModule_GetCommand(ctx, c->name);
             RedisModule_SetCommandACLCategories(command, c->categories);

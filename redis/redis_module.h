@@ -183,16 +183,14 @@ enum redis_need { OPTIONAL, REQUIRED };
     X(REQUIRED, int, SetModuleAttribs, (RedisModuleCtx *, const char *, int, int))                 \
     X(REQUIRED, int, IsModuleNameBusy, (const char *))                                             \
     X(REQUIRED, void, SetModuleOptions, (RedisModuleCtx *, int))                                   \
-    X(REQUIRED, void *, Alloc, (size_t))                                                           \
-    X(OPTIONAL, void *, TryAlloc, (size_t))                                                        \
-    X(REQUIRED, void *, Calloc, (size_t, size_t))                                                  \
+    X(REQUIRED, void *, TryAlloc, (size_t))                                                        \
     X(OPTIONAL, void *, TryCalloc, (size_t, size_t))                                               \
     X(REQUIRED, void, Free, (void *))                                                              \
     X(REQUIRED, void, Log, (RedisModuleCtx *, const char *, const char *, ...))                    \
     X(REQUIRED, int, CreateCommand,                                                                \
       (RedisModuleCtx *, const char *, RedisModuleCmdFunc, const char *, int, int, int))           \
-    X(OPTIONAL, RedisModuleCommand *, GetCommand, (RedisModuleCtx *, const char *))                \
-    X(OPTIONAL, int, SetCommandInfo, (RedisModuleCommand *, const RedisModuleCommandInfo *))       \
+    X(REQUIRED, RedisModuleCommand *, GetCommand, (RedisModuleCtx *, const char *))                \
+    X(REQUIRED, int, SetCommandInfo, (RedisModuleCommand *, const RedisModuleCommandInfo *))       \
     X(OPTIONAL, int, AddACLCategory, (RedisModuleCtx *, const char *))                             \
     X(OPTIONAL, int, SetCommandACLCategories, (RedisModuleCommand *, const char *))                \
     X(REQUIRED, RedisModuleType *, CreateDataType,                                                 \
@@ -265,13 +263,13 @@ enum redis_need { OPTIONAL, REQUIRED };
       (RedisModuleCtx *, long long, void (*)(RedisModuleCtx *, void *), void *))                   \
     X(REQUIRED, RedisModuleCtx *, GetDetachedThreadSafeContext, (RedisModuleCtx *))                \
     X(REQUIRED, int, AvoidReplicaTraffic, (void))                                                  \
-    X(OPTIONAL, int, RedactClientCommandArgument, (RedisModuleCtx *, int))                         \
+    X(REQUIRED, int, RedactClientCommandArgument, (RedisModuleCtx *, int))                         \
     X(REQUIRED, void *, DefragAlloc, (RedisModuleDefragCtx *, void *))                             \
-    X(OPTIONAL, int, GetServerVersion, (void))                                                     \
-    X(OPTIONAL, int, RegisterStringConfig,                                                         \
+    X(REQUIRED, int, GetServerVersion, (void))                                                     \
+    X(REQUIRED, int, RegisterStringConfig,                                                         \
       (RedisModuleCtx *, const char *, const char *, unsigned int, RedisModuleConfigGetStringFunc, \
        RedisModuleConfigSetStringFunc, RedisModuleConfigApplyFunc, void *))                        \
-    X(OPTIONAL, int, LoadConfigs, (RedisModuleCtx *))
+    X(REQUIRED, int, LoadConfigs, (RedisModuleCtx *))
 
 #define X(need, type, name, arguments) extern type(*RedisModule_##name) arguments;
 REDIS_API_MAP(X)

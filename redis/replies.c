@@ -68,7 +68,6 @@ bool key_is_late(RedisModuleCtx *ctx, const struct key *key, bool change) {
 }
 
 void hide_argument(RedisModuleCtx *ctx, int argument) {
-    if (RedisModule_RedactClientCommandArgument == NULL) return;
     if ((RedisModule_GetContextFlags(ctx) & REDISMODULE_CTX_FLAGS_LOADING) != 0) return;
     RedisModule_RedactClientCommandArgument(ctx, argument);
 }

@@ -1,10 +1,9 @@
 /* settings.c - the module's configuration
  *
- * The same settings by two ways: pairs of words when the module is loaded, on any server, and
- * CONFIG GET and SET.  There a name is bf.NAME on servers before 8.0, which put the module's
- * name before every setting, and NAME from then on.  The words are what a setting is unless the
- * configuration says otherwise: so what CONFIG SET and REWRITE have kept there is there after a
- * restart.
+ * The same settings by two ways: pairs of words when the module is loaded, and CONFIG GET and SET.
+ * There a name is bf.NAME on servers before 8.0, which put the module's name before every setting,
+ * and NAME from then on.  The words are what a setting is unless the configuration says otherwise:
+ * so what CONFIG SET and REWRITE have kept there is there after a restart.
  *
  * All are strings to the server, so that one table has the limits and one function the texts
  * of what is out of them. */
@@ -169,10 +168,9 @@ static bool register_config(RedisModuleCtx *ctx, size_t i, unsigned flags) {
 /* A server may call itself 8, or later, and not know of names without a prefix: those that are
  * Redis by another name, or were built on the way to 8.0. */
 static bool register_configs(RedisModuleCtx *ctx) {
-    if (RedisModule_RegisterStringConfig == NULL || RedisModule_LoadConfigs == NULL) return true;
     size_t i = 0;
     unsigned flags = REDISMODULE_CONFIG_DEFAULT;
-    if (RedisModule_GetServerVersion != NULL && RedisModule_GetServerVersion() >= SERVER_8 &&
+    if (RedisModule_GetServerVersion() >= SERVER_8 &&
         register_config(ctx, 0, REDISMODULE_CONFIG_UNPREFIXED)) {
         flags = REDISMODULE_CONFIG_UNPREFIXED;
         i = 1;
