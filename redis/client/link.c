@@ -69,6 +69,7 @@ void link_close(struct link *link) {
     link->tls = NULL;
     link->out.used = link->sent = 0;
     link->wire.used = link->wire_sent = 0;
+    link->out.failed = link->wire.failed = false;
     link->first = link->count = 0;
 }
 

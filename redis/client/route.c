@@ -474,6 +474,14 @@ static bool run_round(tamis_cluster *cluster, struct requests *requests, bool *w
     return cluster->options.replicas == 0 || confirm(cluster, requests, was_done, trouble);
 }
 
+/* A round that failed half-way: what was pushed for it must not be sent by the next run, when those
+ * who wait for it are gone. */
+static void drop_round(tamis_cluster *cluster) {
+    for (size_t n = 0; n < cluster->node_count; n++) {
+        if (cluster->nodes[n].link.count != 0) link_close(&cluster->nodes[n].link);
+    }
+}
+
 bool cluster_run(tamis_cluster *cluster, struct requests *requests) {
     if (requests->commands.failed) return cluster_fail(cluster, "out of memory");
     if (requests->count == 0) return true;
@@ -486,6 +494,7 @@ bool cluster_run(tamis_cluster *cluster, struct requests *requests) {
     while (good && done < requests->count) {
         bool trouble = false;
         good = run_round(cluster, requests, was_done, &trouble);
+        if (!good) drop_round(cluster);
         const size_t now_done = count_done(requests);
         if (now_done > done) {
             progress = monotonic_ms();

@@ -1,5 +1,6 @@
 """tamis redis on one server: the verbs, their output and exit codes, and the scheme itself."""
 import json
+import os
 import random
 import socket
 import subprocess
@@ -326,3 +327,14 @@ def test_lost_connection():
         load.stdin.close()
         assert load.wait(60) == 0, load.stderr.read()
         assert redis("query", "seen", data=b"before\nafter\n").stdout == b"before\nafter\n"
+
+
+def test_memory_refused():
+    """To the client, at any moment: see client.c."""
+    program = os.environ.get("TAMIS_CLIENT_TEST")
+    if not program:
+        raise Skip("the test of the client was not built")
+    with Server() as server:
+        place = dict(os.environ, TAMIS_REDIS="127.0.0.1:%d" % server.port)
+        done = subprocess.run([program], env=place, capture_output=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
