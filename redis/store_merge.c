@@ -94,7 +94,7 @@ struct shares {
 static struct shares shares_of(double into, double from, double both) {
     const double more = into > from ? into : from, less = into > from ? from : into;
     double fresh = less > 0 ? (both - more) / less : 1;
-    fresh = fresh < 0 ? 0 : fresh > 1 ? 1 : fresh;
+    fresh = !(fresh > 0) ? 0 : fresh > 1 ? 1 : fresh; /* no number: all bits were set before */
     return into > from ? (struct shares){1, fresh} : (struct shares){fresh, 1};
 }
 

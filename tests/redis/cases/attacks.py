@@ -238,6 +238,22 @@ def test_tables_beyond_all_memory():
         exercise(c, "target", True)
 
 
+def test_merge_into_all_bits():
+    """How many keys are in a table that is full nobody can tell: none of them is new there."""
+    with Attacked() as (_, c):
+        c.do("BF.RESERVE", "k", "0.01", "100")
+        c.do("BF.MADD", "k", *["%d" % i for i in range(5)])
+        (_, header), (at, piece) = chunks(c, "BF", "k")
+        full = b"\xff" * (len(piece) - 9) + piece[-9:-8] + bytes(8)  # but for how to read it
+        c.do("BF.LOADCHUNK", "target", "1", header)
+        c.do("BF.LOADCHUNK", "target", str(at), reseal(full))
+        for source in ("k", "target"):
+            c.do("BF.MERGE", "target", source)
+            c.do("BF.MERGE", "copy", "target", source)
+        assert (c.do("BF.CARD", "target"), c.do("BF.CARD", "copy")) == (5, 5)
+        exercise(c, "target", False)
+
+
 def test_header_of_many_segments():
     """Two megabytes that tell of 16 million segments, of which none is there."""
     layer = struct.pack("<IIQQd", 1, 2048, 2**32, 0, 0.001) + bytes(256)
