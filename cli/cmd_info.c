@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filters.h"
 #include "json.h"
 #include "numbers.h"
 #include "output.h"
+#include "request.h"
 #include "term.h"
 
 static const struct option_spec info_options[] = {
@@ -212,54 +212,44 @@ static void tell(struct json *json, const char *path, struct told *t) {
 }
 
 static int info_main(struct args *args) {
-    struct words files = {NULL, 0, 0};
-    struct key_options keys = KEY_OPTIONS_INIT;
+    struct request r = REQUEST_INIT; /* its inputs are the filters */
+    struct words *files = &r.inputs;
     struct json json = {stdout, 0, false};
-    const char *format = NULL, *part = NULL;
     bool as_json = false;
     for (int id; (id = args_next(args)) != ARG_END;) {
         switch (id) {
             case ARG_OPERAND:
-                words_push(&files, args->value);
+                words_push(files, args->value);
                 break;
             case OPT_JSON:
                 as_json = true;
                 break;
-            case OPT_FROM:
-                format = format_of("--from", args->value);
-                break;
-            case OPT_PART:
-                part = args->value;
-                break;
             default:
-                key_options_take(&keys, id, args);
+                request_take(&r, id, args);
         }
     }
-    if (files.count == 0) die("which filter? Give its file");
-    key_options_check(&keys);
+    if (files->count == 0) die("which filter? Give its file");
+    key_options_check(&r.keys);
 
     /* All are opened before anything is printed: the output is whole or nothing. */
-    struct told *told = (struct told *)need(files.count * sizeof *told);
-    const struct run_options run = {.progress = PROGRESS_AUTO};
-    progress_opening(&run, "info");
-    for (size_t i = 0; i < files.count; i++) {
-        const struct source source = {files.at[i],   format, key_options_secret(&keys),
-                                      keys.key_file, part,   NULL};
-        told[i].container = part == NULL ? container_open(&source) : NULL;
+    struct told *told = (struct told *)need(files->count * sizeof *told);
+    progress_opening(&r.run, "info");
+    for (size_t i = 0; i < files->count; i++) {
+        told[i].container = r.part == NULL ? request_container(&r, files->at[i]) : NULL;
         if (told[i].container != NULL) continue;
-        tamis_filter *filter = filter_open(&source, OPEN_MAPPED);
+        tamis_filter *filter = request_open(&r, files->at[i], OPEN_MAPPED);
         told[i].facts = filter_facts(filter);
         tamis_free(filter); /* there may be more files than can be open at once */
     }
     progress_end();
-    if (as_json && files.count > 1) json_open(&json, NULL, '[');
-    for (size_t i = 0; i < files.count; i++) {
+    if (as_json && files->count > 1) json_open(&json, NULL, '[');
+    for (size_t i = 0; i < files->count; i++) {
         if (i > 0 && !as_json) putchar('\n');
-        tell(as_json ? &json : NULL, files.at[i], &told[i]);
+        tell(as_json ? &json : NULL, files->at[i], &told[i]);
     }
-    if (as_json && files.count > 1) json_close(&json, ']');
+    if (as_json && files->count > 1) json_close(&json, ']');
     free(told);
-    words_free(&files);
+    words_free(files);
     stdout_close();
     return EXIT_DONE;
 }
