@@ -38,17 +38,15 @@ static bool remove_emit(void *context, struct block *block, uint64_t before) {
     batch_start(&batch);
     for (size_t at = 0; good && batch_next(&batch, block, r->delimiter, &at);) {
         tamis_status status;
-        good = batch_keys(&batch, &r->form, &error);
-        if (!good) block_error(block, &error, block->records);
         if (r->by_hash) {
-            if (!(r->form.flags & TAMIS_KEY_PREHASHED)) {
-                tamis_hash_batch(r->filter, batch.keys, batch.lengths, batch.count, batch.hash);
-            }
+            good = batch_hashes(&batch, &r->form, r->filter, &error);
             status = tamis_remove_hash_batch(r->filter, batch.hash, batch.count, batch.answer);
         } else {
+            good = batch_keys(&batch, &r->form, &error);
             status =
                 tamis_remove_batch(r->filter, batch.keys, batch.lengths, batch.count, batch.answer);
         }
+        if (!good) block_error(block, &error, block->records);
         if (status != TAMIS_OK && status != TAMIS_E_ABSENT) r->status = status;
         for (size_t i = 0; r->status == TAMIS_OK && i < batch.count; i++) {
             r->removed += batch.answer[i];
