@@ -322,12 +322,10 @@ static bool make_key(const tamis_key_form *form, struct piece *piece, uint64_t *
     if (form->field != 0 && !take_field(piece, form, error)) return false;
     if (form->flags & TAMIS_KEY_FOLD_CASE) fold_case(piece, scratch);
     if (form->flags & TAMIS_KEY_PREHASHED) return decode_hash(*piece, hash, error);
-    if (form->flags & TAMIS_KEY_HEX) {
-        if (!decode_hex(piece, made, error)) return false;
-        if (form->flags & KEY_FOLD_DECODED) fold_case(piece, made);
-        return true;
-    }
-    if (form->type != TAMIS_KEY_BYTES) return encode_typed(piece, form->type, made, error);
+    if ((form->flags & TAMIS_KEY_HEX) && !decode_hex(piece, made, error)) return false;
+    if (form->type != TAMIS_KEY_BYTES && !encode_typed(piece, form->type, made, error))
+        return false;
+    if (form->flags & KEY_FOLD_DECODED) fold_case(piece, made);
     return true;
 }
 

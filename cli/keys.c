@@ -214,6 +214,11 @@ static void foreign_form_check(const tamis_facts *facts, const tamis_key_form *f
     }
 }
 
+/* Are its keys other bytes than their text? */
+static bool is_decoded(const tamis_key_form *form) {
+    return (form->flags & TAMIS_KEY_HEX) || form->type != TAMIS_KEY_BYTES;
+}
+
 tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options *given,
                               const char *path) {
     const tamis_key_form *form = &given->form, *stored = &facts->form;
@@ -240,8 +245,7 @@ tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options
         }
         merged.type = form->type;
     }
-    if ((stored->flags & TAMIS_KEY_FOLD_CASE) && !(stored->flags & TAMIS_KEY_HEX) &&
-        (form->flags & TAMIS_KEY_HEX)) {
+    if ((stored->flags & TAMIS_KEY_FOLD_CASE) && !is_decoded(stored) && is_decoded(form)) {
         merged.flags |= KEY_FOLD_DECODED;
     }
     const bool both_ways = (merged.flags & decoding) == decoding ||

@@ -42,8 +42,9 @@ const uint8_t *key_options_secret(const struct key_options *keys);
 tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options *given,
                               const char *path);
 
-/* A flag of the forms that key_form_merge makes, not of any file: the case is folded after --hex is
- * decoded.  A filter that folds the text of its keys and is asked in hexadecimal wants it so. */
+/* A flag of the forms that key_form_merge makes, not of any file: the case is folded in what --hex
+ * or --as has made of the text, too.  A filter that folds the bytes of its keys, and is given them
+ * in hexadecimal or as numbers, wants it so. */
 #define KEY_FOLD_DECODED (UINT32_C(1) << 31)
 
 /* The form in words, as options: "--hex -t , -F 2"; "" for the whole record. */

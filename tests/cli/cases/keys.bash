@@ -130,6 +130,9 @@ check 'another type' rc=2 err="was built with --as i64, and '--as i32' contradic
 check '--fold-case for a filter without' rc=2 err='built without --fold-case' -- "$TAMIS" query --fold-case plain.tamis
 check '--fold-case again' in='A\n' out='A\n' -- "$TAMIS" query --fold-case fold.tamis
 check '--hex for a filter that folds text: the text is folded' in='41\n61\n42\n' out='41\n61\n' -- "$TAMIS" query --hex fold.tamis
+printf 'A\0\0\0\nBA\n' | build foldbytes.tamis --fold-case
+check '--as for a filter that folds bytes: what is made is folded' in='65\n97\n66\n' out='65\n97\n' -- "$TAMIS" query --as i32 foldbytes.tamis
+check 'so is UTF-16, of any letter' in='\xe4\x85\x82\n\xe6\x85\xa2\nb\n' out='\xe4\x85\x82\n\xe6\x85\xa2\n' -- "$TAMIS" query --as utf16 foldbytes.tamis
 check '--hex and --fold-case from the start: digits are folded' out='' -- bash -c 'echo 41 | "$TAMIS" build -q -f --hex --fold-case -o hexfold.tamis'
 check '--hex and --fold-case: bytes are as they are' in='41\n61\n' out='41\n' -- "$TAMIS" query hexfold.tamis
 check 'info tells the form' out='*' -- bash -c '"$TAMIS" info field.tamis | grep -q -- "-t , -F 2"'
