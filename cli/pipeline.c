@@ -276,6 +276,7 @@ struct totals pipeline_run(struct reader *reader, const struct job *job, unsigne
     pthread_cond_init(&p.given_back, NULL);
     open_blocks(&p);
 
+    pipeline_progress(&p); /* nothing yet; and it may be long before there is something */
     if (run_lane(&p, threads > 1 ? BLOCKS_ALONE : UINT64_MAX) && threads > 1) run_lanes(&p);
 
     close_blocks(&p);

@@ -1,7 +1,8 @@
 /* progress.c - the progress line: at most five times a second, and gone at the end
  *
- * Who counts shows the line himself.  A phase is one long call, so a thread shows that: it sleeps
- * until a phase has lasted long enough, and is not there where no progress is shown. */
+ * Who counts shows the line himself.  A phase is one long call, and who waits for a slow pipe
+ * cannot show anything either: for these there is a thread, which sleeps until a line is due, and
+ * is not there where no progress is shown. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "progress.h"
@@ -19,15 +20,18 @@
 #define FIRST_SECONDS 1.0
 #define EVERY_SECONDS 0.2
 #define EVERY_SECONDS_IN_FILE 5.0
+/* So late who counts must be, for the thread to show what was counted. */
+#define PATIENCE_SECONDS 2.0
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
-static pthread_cond_t phase_begins = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static struct {
     bool on, terminal, obeys, ticking;
-    const char *verb, *phase; /* NULL: it is counted */
-    uint64_t total;
-    double started, next;
+    bool counting;            /* the counts are to be shown, */
+    const char *verb, *phase; /* or this phase; or nothing, for somebody else talks */
+    uint64_t total, records, bytes;
+    double fill, started, next;
 } line;
 
 static volatile sig_atomic_t shown; /* on a terminal; a handler wants to know */
@@ -81,6 +85,7 @@ static void print_line(const char *text) {
 
 static void clear_line(void) {
     line.phase = NULL;
+    line.counting = false;
     if (!shown) return;
     if (!line.obeys) print_line("");
     fputs(line.obeys ? "\r\033[K" : "\r", stderr);
@@ -97,45 +102,91 @@ static bool is_due(double *elapsed) {
     return true;
 }
 
-/* ---- phases */
+/* ---- what it says */
 
-static void show_phase(void) {
-    double elapsed;
+/* " of 1.20 GiB (70 %)  ETA 0:04", if the whole is known. */
+static size_t share_text(char *text, size_t size, uint64_t done, const char *whole,
+                         double elapsed) {
+    if (line.total == 0 || done == 0) return 0;
+    const double share = (double)done / (double)line.total;
+    const int used = snprintf(text, size, " of %s (%.0f %%)  ETA %s", whole, 100 * share,
+                              text_time(elapsed / share - elapsed + 0.5).at);
+    return used > 0 ? (size_t)used : 0;
+}
+
+static void show_counts(double elapsed) {
+    const uint64_t records = line.records, bytes = line.bytes;
+    char text[256];
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s", line.verb,
+                         text_brief((double)records).at, text_brief((double)records / elapsed).at);
+    if (bytes != 0) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", text_bytes(bytes).at);
+        used +=
+            share_text(text + used, sizeof text - used, bytes, text_bytes(line.total).at, elapsed);
+    } else if (line.total != 0 && records != 0) {
+        const struct text done = text_brief((double)records);
+        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", done.at);
+        used += share_text(text + used, sizeof text - used, records,
+                           text_brief((double)line.total).at, elapsed);
+    }
+    if (line.fill >= 0) {
+        snprintf(text + used, sizeof text - used, "  fill %.0f %%", 100 * line.fill);
+    }
+    print_line(text);
+}
+
+static void show_phase(double elapsed) {
     char text[128];
-    if (!is_due(&elapsed)) return;
     snprintf(text, sizeof text, "%s  %s ...  %s", line.verb, line.phase, text_time(elapsed).at);
     print_line(text);
 }
 
-/* Until the line is due, or another phase begins. */
+/* ---- the thread */
+
+static double due(void) { return line.next + (line.phase != NULL ? 0 : PATIENCE_SECONDS); }
+
+/* Until a line is due, or something else is. */
 static void wait_for_line(void) {
     struct timespec until;
     double whole;
     clock_gettime(CLOCK_REALTIME, &until);
-    const double part = modf(fmax(line.next - now(), 0) + 1e-9 * (double)until.tv_nsec, &whole);
+    const double part = modf(fmax(due() - now(), 0) + 1e-9 * (double)until.tv_nsec, &whole);
     until.tv_sec += (time_t)whole;
     until.tv_nsec = (long)(1e9 * part);
-    pthread_cond_timedwait(&phase_begins, &lock, &until);
+    pthread_cond_timedwait(&changed, &lock, &until);
+}
+
+static void show_line(void) {
+    double elapsed;
+    if (now() < due() || !is_due(&elapsed)) return;
+    if (line.phase != NULL) {
+        show_phase(elapsed);
+    } else {
+        show_counts(elapsed);
+    }
 }
 
 static void *tick(void *unused) {
     (void)unused;
     pthread_mutex_lock(&lock);
     for (;;) {
-        if (line.phase == NULL) {
-            pthread_cond_wait(&phase_begins, &lock);
+        if (line.phase == NULL && !line.counting) {
+            pthread_cond_wait(&changed, &lock);
             continue;
         }
         wait_for_line();
-        if (line.phase != NULL) show_phase();
+        if (line.phase != NULL || line.counting) show_line();
     }
     return NULL;
 }
 
 /* Signals are for the others.  Without the thread there is no line, and no harm. */
-static void start_ticking(void) {
+static void wake_thread(void) {
     sigset_t all, before;
     pthread_t thread;
+    pthread_cond_signal(&changed);
+    if (line.ticking || !line.on) return;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     line.ticking = pthread_create(&thread, NULL, tick, NULL) == 0;
@@ -143,17 +194,7 @@ static void start_ticking(void) {
     if (line.ticking) pthread_detach(thread);
 }
 
-void progress_phase(const char *what) {
-    pthread_mutex_lock(&lock);
-    if (line.on) {
-        line.phase = what;
-        if (!line.ticking) start_ticking();
-        pthread_cond_signal(&phase_begins);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-/* ---- counts */
+/* ---- what others call */
 
 void progress_start(const struct run_options *run, const char *verb, uint64_t total,
                     bool records_on_stdout) {
@@ -176,40 +217,25 @@ void progress_opening(const struct run_options *run, const char *verb) {
     progress_phase("reading the filter");
 }
 
-/* " of 1.20 GiB (70 %)  ETA 0:04", if the whole is known. */
-static size_t share_text(char *text, size_t size, uint64_t done, const char *whole,
-                         double elapsed) {
-    if (line.total == 0 || done == 0) return 0;
-    const double share = (double)done / (double)line.total;
-    const int used = snprintf(text, size, " of %s (%.0f %%)  ETA %s", whole, 100 * share,
-                              text_time(elapsed / share - elapsed + 0.5).at);
-    return used > 0 ? (size_t)used : 0;
-}
-
-static void show_records(uint64_t records, uint64_t bytes, double fill, double elapsed) {
-    char text[256];
-    size_t used =
-        (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s", line.verb,
-                         text_brief((double)records).at, text_brief((double)records / elapsed).at);
-    if (bytes != 0) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", text_bytes(bytes).at);
-        used +=
-            share_text(text + used, sizeof text - used, bytes, text_bytes(line.total).at, elapsed);
-    } else if (line.total != 0) {
-        const struct text done = text_brief((double)records);
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", done.at);
-        used += share_text(text + used, sizeof text - used, records,
-                           text_brief((double)line.total).at, elapsed);
-    }
-    if (fill >= 0) snprintf(text + used, sizeof text - used, "  fill %.0f %%", 100 * fill);
-    print_line(text);
+void progress_phase(const char *what) {
+    pthread_mutex_lock(&lock);
+    if (line.on) line.phase = what;
+    wake_thread();
+    pthread_mutex_unlock(&lock);
 }
 
 void progress_show(uint64_t records, uint64_t bytes, double fill) {
     double elapsed;
     pthread_mutex_lock(&lock);
     line.phase = NULL;
-    if (is_due(&elapsed)) show_records(records, bytes, fill, elapsed);
+    line.records = records;
+    line.bytes = bytes;
+    line.fill = fill;
+    if (is_due(&elapsed)) show_counts(elapsed);
+    if (line.on && !line.counting) {
+        line.counting = true;
+        wake_thread();
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -218,6 +244,7 @@ void progress_show_bytes(uint64_t bytes) {
     char text[256];
     pthread_mutex_lock(&lock);
     line.phase = NULL;
+    line.counting = false; /* no records */
     if (is_due(&elapsed)) {
         const size_t used = (size_t)snprintf(text, sizeof text, "%s  %s/s  %s", line.verb,
                                              text_bytes((uint64_t)((double)bytes / elapsed)).at,

@@ -32,8 +32,8 @@ void progress_start(const struct run_options *run, const char *verb, uint64_t to
 /* Before a filter is opened, which reads all of it; the work itself has a start of its own. */
 void progress_opening(const struct run_options *run, const char *verb);
 
-/* To be called now and then with what was done so far; no bytes if the records come from no
- * input. */
+/* To be called now and then with what was done so far, and once before there is anything; no bytes
+ * if the records come from no input. */
 #define NO_FILL (-1.0)
 void progress_show(uint64_t records, uint64_t bytes, double fill);
 

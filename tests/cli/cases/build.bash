@@ -158,6 +158,9 @@ if terminal; then
     truth 'it was shown' grep -q 'build  20 records' "$work/out"
 fi
 
+check 'a pipe that stands still' err='^build  10 records  ' -- bash -c '(seq 10; sleep 4; seq 10) | "$TAMIS" build --progress -q -f -o k.tamis'
+check 'a pipe from which nothing comes' err='^build  0 records  ' -- bash -c 'sleep 4 | "$TAMIS" build --progress -q -f -o k0.tamis'
+
 # a phase is shown when it has lasted long enough, not only if the one before it has
 "$TAMIS" build -q -f -k block -n 1M -o wide.tamis k.tamis
 for command in 'merge --progress -q -o - wide.tamis wide.tamis' 'convert --progress -q --to tamis -o - wide.tamis' \
