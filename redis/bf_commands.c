@@ -82,7 +82,8 @@ static struct bf *make_filter(RedisModuleCtx *ctx, RedisModuleString *name, cons
 struct bf_options {
     struct bf_want want;
     bool expansion_given, nonscaling, nocreate;
-    int items; /* index of the first item; 0: no ITEMS */
+    long long expansion; /* as BF.RESERVE was given it */
+    int items;           /* index of the first item; 0: no ITEMS */
 };
 
 /* The value of an option; NULL if there is none. */
@@ -133,13 +134,20 @@ static const char *finish_options(struct bf_options *o) {
 }
 
 static const char *reserve_expansion(RedisModuleString *value, struct bf_options *o) {
-    long long number;
     if (value == NULL) return "ERR no expansion";
-    const enum arg_status status = arg_integer(value, 0, BF_EXPANSION_MOST, &number);
-    if (status == ARG_BAD) return "ERR bad expansion";
-    if (status == ARG_OUT_OF_RANGE) return "ERR expansion must be in the range [0, 32768]";
-    o->want.expansion = (uint32_t)number;
     o->expansion_given = true;
+    return arg_integer(value, INT64_MIN, INT64_MAX, &o->expansion) == ARG_OK ? NULL
+                                                                             : "ERR bad expansion";
+}
+
+/* NONSCALING may come behind the number, and is looked at before it is compared. */
+static const char *take_expansion(struct bf_options *o) {
+    if (!o->expansion_given) return NULL;
+    if (o->nonscaling && o->expansion != 0) return "Nonscaling filters cannot expand";
+    if (o->expansion < 0 || o->expansion > BF_EXPANSION_MOST) {
+        return "ERR expansion must be in the range [0, 32768]";
+    }
+    o->want.expansion = (uint32_t)o->expansion;
     return NULL;
 }
 
@@ -169,10 +177,8 @@ static const char *reserve_options(RedisModuleString **argv, int argc, struct bf
         }
         if (wrong != NULL) return wrong;
     }
-    if (o->nonscaling && o->expansion_given && o->want.expansion != 0) {
-        return "Nonscaling filters cannot expand";
-    }
-    return finish_options(o);
+    wrong = take_expansion(o);
+    return wrong != NULL ? wrong : finish_options(o);
 }
 
 /* BF.RESERVE key error capacity [EXPANSION n] [NONSCALING] [WINDOW seconds [GENERATIONS g]]

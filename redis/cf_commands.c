@@ -60,41 +60,54 @@ static struct cf *make_filter(RedisModuleCtx *ctx, RedisModuleString *name, cons
     return f;
 }
 
-/* A number of an option that has its own two texts. */
-static const char *reserve_number(RedisModuleString *value, long long least, long long most,
-                                  const char *bad, const char *out, long long *number) {
-    if (value == NULL) return ARITY;
-    const enum arg_status status = arg_integer(value, least, most, number);
-    return status == ARG_OK ? NULL : status == ARG_BAD ? bad : out;
+enum { ITERATIONS, BUCKET, EXPANSION, LIMIT, NUMBERS };
+
+/* The options that are numbers, in the order in which RedisBloom looks at them. */
+static const struct {
+    const char *word;
+    long long least, most;
+    const char *bad, *out;
+} numbers[NUMBERS] = {
+    [ITERATIONS] = {"MAXITERATIONS", 1, CF_ITERATIONS_MOST, "Couldn't parse MAXITERATIONS",
+                    "MAXITERATIONS: value must be in the range [1, 65535]"},
+    [BUCKET] = {"BUCKETSIZE", 1, CF_BUCKET_MOST, "Couldn't parse BUCKETSIZE",
+                "BUCKETSIZE: value must be in the range [1, 255]"},
+    [EXPANSION] = {"EXPANSION", 0, CF_EXPANSION_MOST, "Couldn't parse EXPANSION",
+                   "EXPANSION: value must be in the range [0, 32768]"},
+    [LIMIT] = {"MAXMEMORY", 1, INT64_MAX, "Couldn't parse MAXMEMORY",
+               "MAXMEMORY: value must be positive"},
+};
+
+static bool is_option(RedisModuleString *word) {
+    for (int i = 0; i < NUMBERS; i++) {
+        if (arg_is(word, numbers[i].word)) return true;
+    }
+    return arg_is(word, "ERROR");
 }
 
-static const char *reserve_option(RedisModuleString *word, RedisModuleString *value,
-                                  struct cf_want *want) {
-    const char *wrong = NULL;
-    long long number = 0;
-    if (arg_is(word, "BUCKETSIZE")) {
-        wrong = reserve_number(value, 1, CF_BUCKET_MOST, "Couldn't parse BUCKETSIZE",
-                               "BUCKETSIZE: value must be in the range [1, 255]", &number);
-        want->bucket_size = (uint16_t)number;
-    } else if (arg_is(word, "MAXITERATIONS")) {
-        wrong = reserve_number(value, 1, CF_ITERATIONS_MOST, "Couldn't parse MAXITERATIONS",
-                               "MAXITERATIONS: value must be in the range [1, 65535]", &number);
-        want->iterations = (uint16_t)number;
-    } else if (arg_is(word, "EXPANSION")) {
-        wrong = reserve_number(value, 0, CF_EXPANSION_MOST, "Couldn't parse EXPANSION",
-                               "EXPANSION: value must be in the range [0, 32768]", &number);
-        want->expansion = (uint32_t)number;
-    } else if (arg_is(word, "MAXMEMORY")) {
-        wrong = reserve_number(value, 1, INT64_MAX, "Couldn't parse MAXMEMORY",
-                               "MAXMEMORY: value must be positive", &number);
-        want->limit = (uint64_t)number;
-    } else if (arg_is(word, "ERROR")) {
-        if (value == NULL) return ARITY;
-        if (arg_rate(value, &want->error) != ARG_OK) return "Bad error rate";
-    } else {
-        return UNKNOWN;
+/* The value of an option, of the first if it is there twice: so RedisBloom takes it.  NULL: it is
+ * not there. */
+static RedisModuleString *option(RedisModuleString **argv, int argc, const char *word) {
+    for (int i = 3; i < argc; i += 2) {
+        if (arg_is(argv[i], word)) return argv[i + 1];
     }
-    return wrong;
+    return NULL;
+}
+
+static const char *reserve_numbers(RedisModuleString **argv, int argc, struct cf_want *want) {
+    long long number[NUMBERS] = {want->iterations, want->bucket_size, want->expansion, 0};
+    for (int i = 0; i < NUMBERS; i++) {
+        RedisModuleString *value = option(argv, argc, numbers[i].word);
+        if (value == NULL) continue;
+        const enum arg_status status =
+            arg_integer(value, numbers[i].least, numbers[i].most, &number[i]);
+        if (status != ARG_OK) return status == ARG_BAD ? numbers[i].bad : numbers[i].out;
+    }
+    want->iterations = (uint16_t)number[ITERATIONS];
+    want->bucket_size = (uint16_t)number[BUCKET];
+    want->expansion = (uint32_t)number[EXPANSION];
+    want->limit = (uint64_t)number[LIMIT];
+    return NULL;
 }
 
 static const char *reserve_options(RedisModuleString **argv, int argc, struct cf_want *want) {
@@ -102,9 +115,12 @@ static const char *reserve_options(RedisModuleString **argv, int argc, struct cf
     *want = default_want();
     if (arg_integer(argv[2], INT64_MIN, INT64_MAX, &capacity) != ARG_OK) return "Bad capacity";
     for (int i = 3; i < argc; i += 2) {
-        const char *wrong = reserve_option(argv[i], i + 1 < argc ? argv[i + 1] : NULL, want);
-        if (wrong != NULL) return wrong;
+        if (!is_option(argv[i])) return UNKNOWN;
     }
+    const char *wrong = reserve_numbers(argv, argc, want);
+    if (wrong != NULL) return wrong;
+    RedisModuleString *error = option(argv, argc, "ERROR");
+    if (error != NULL && arg_rate(error, &want->error) != ARG_OK) return "Bad error rate";
     if (capacity < 2 * want->bucket_size || capacity > (long long)CF_CAPACITY_MOST) {
         return "Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
     }
