@@ -283,17 +283,19 @@ static void add_fresh(struct bf *f, const uint64_t *hashes, size_t count, struct
 }
 
 /* First all are asked in one go, which brings what they need into the cache; then those that
- * are not there are added one by one, since an item may come twice. */
+ * are not there are added one by one, since an item may come twice.  One that may be there for no
+ * other reason than that a table could not be looked at must not be left out. */
 static void ask_and_add(struct bf *f, const struct items *items, const uint64_t *hashes,
                         struct bf_batch *b) {
     const struct store *s = f->in.chain[0].store;
     uint32_t known = s->layers; /* layers that have not changed since they were asked */
+    const size_t failures = shared_failures();
     bool newest[STORE_BATCH], others[STORE_BATCH];
     memset(newest, 0, items->count * sizeof *newest);
     memset(others, 0, items->count * sizeof *others);
     store_contains_batch(s, hashes, items->count, newest);
     ask_chains(f, 1, items, hashes, f->in.chain[0].epoch, others);
-    if (shared_failed()) {
+    if (shared_failures() != failures) {
         b->wrong = BF_FAILED;
         return;
     }
@@ -314,7 +316,6 @@ void bf_add(struct bf *f, const struct items *items, struct bf_batch *b) {
     uint64_t hashes[STORE_BATCH];
     b->done = b->changes = 0;
     b->wrong = BF_OK;
-    (void)shared_failed(); /* of another command */
     if (f->legacy != NULL) {
         add_to_legacy(f->legacy, items, b);
         return;

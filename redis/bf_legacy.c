@@ -212,7 +212,10 @@ static bool chain_grow(struct bf_legacy *f) {
 
 enum legacy_result bf_legacy_add(struct bf_legacy *f, const void *key, size_t length) {
     const struct pair p = pair_of(f, key, length);
-    if (chain_contains(f, p)) return shared_failed() ? LEGACY_FAILED : LEGACY_PRESENT;
+    const size_t failures = shared_failures();
+    const bool there = chain_contains(f, p);
+    if (shared_failures() != failures) return LEGACY_FAILED;
+    if (there) return LEGACY_PRESENT;
     const struct legacy_link *last = &f->link[f->links - 1];
     if (last->size >= last->entries) {
         if ((f->options & LEGACY_NONSCALING) != 0) return LEGACY_FULL;

@@ -60,8 +60,7 @@ bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t lengt
  * bytes.  As RedisBloom cuts its tables. */
 uint8_t *blocks_chunk(const struct blocks *b, uint64_t at, size_t *length);
 
-/* As one string of an RDB file.  Without memory to put it together an empty one is written, which
- * cannot be loaded. */
+/* As one string of an RDB file. */
 void blocks_save(RedisModuleIO *rdb, const struct blocks *b);
 /* Opens `b`; false, with nothing open, if there is no such string. */
 bool blocks_load(RedisModuleIO *rdb, struct blocks *b);

@@ -190,13 +190,9 @@ static struct shared_part *without_first(struct shared_part *parts) {
     return rest;
 }
 
-static bool failed; /* in the thread that serves commands */
+static size_t failures; /* for the thread that serves commands */
 
-bool shared_failed(void) {
-    const bool has = failed;
-    failed = false;
-    return has;
-}
+size_t shared_failures(void) { return failures; }
 
 const void *shared_make(struct shared *s) {
     pthread_mutex_lock(&lock);
@@ -221,7 +217,7 @@ const void *shared_make(struct shared *s) {
     if (body != NULL) {
         drop_parts(taken ? without_first(parts) : parts);
     } else if (worker_serves()) {
-        failed = true;
+        failures++;
     }
     return body;
 }

@@ -83,9 +83,9 @@ static inline void *shared_own(struct shared **place) {
     return shared_part_from(place);
 }
 
-/* Was there no memory to make a table that a command looked at, since this was asked last?  The
- * answer is then "maybe", and who adds must not take that for "there". */
-bool shared_failed(void);
+/* How often there was no memory for a union that the thread that serves commands had to look at.
+ * Who sees it grow was told "maybe" for that, and must not take it for "there". */
+size_t shared_failures(void);
 
 /* Bytes of tables that were copied, united or freed: while a command waited for it, and by the
  * worker or another thread. */

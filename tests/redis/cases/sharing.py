@@ -744,12 +744,48 @@ def test_no_memory():
 
 
 def _fill(c, least):
-    """Takes all memory that comes in blocks of so many bytes or more: of files that do not come."""
-    size, files = 64 << 20, 0
+    """Takes all memory that comes in blocks of so many bytes or more, for files that do not come;
+    returns their keys, the smallest first."""
+    size, files = 64 << 20, []
     while size >= least:
-        files += 1
-        if isinstance(c.call("TAMIS.LOAD", "file%d" % files, "0", str(size), "x"), Error):
+        key = "file%d" % len(files)
+        if isinstance(c.call("TAMIS.LOAD", key, "0", str(size), "x"), Error):
             size //= 2
+        else:
+            files.insert(0, key)
+    return files
+
+
+def test_no_memory_to_unite():
+    """An item is not taken for known because the table that would tell cannot be united."""
+    if PRELOAD:
+        raise Skip("a sanitizer takes addresses as it likes")
+    items, refused = _items("new", 100), 0
+    with Server() as server:
+        c = server.client()
+        c.do("BF.RESERVE", "b", "0.01", "50000000")
+        c.do("BF.MADD", "b", *_items("b", 1000))
+        c.do("COPY", "b", "b2")
+        c.do("BF.MADD", "b2", *_items("b2", 1000))
+        server.settle()
+        for blocks in range(1, 11):  # of memory that is left: for the first union, not for all
+            _room(server, 1 << 20)
+            c.do("DEL", *_fill(c, 2 << 20)[:blocks])
+            c.do("BF.MERGE", "united", "b", "b2")
+            c.do("COPY", "united", "shared")
+            c.do("BF.ADD", "guest", "x")
+            c.do("BF.MERGE", "guest", "united")
+            replies = {key: c.many([["BF.ADD", key, item] for item in items])
+                       for key in ("shared", "guest", "united")}
+            _room(server)
+            server.settle()
+            for key, told in replies.items():
+                added = [i for i, reply in zip(items, told) if not isinstance(reply, Error)]
+                refused += len(items) - len(added)
+                assert not added or all(c.do("BF.MEXISTS", key, *added)), (blocks, key)
+                assert all(c.do("BF.MEXISTS", key, *_items("b", 1000), *_items("b2", 1000)))
+            c.do("DEL", *replies, *c.do("KEYS", "file*"))
+    assert refused != 0
 
 
 def test_no_memory_to_save():
