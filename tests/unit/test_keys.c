@@ -15,6 +15,9 @@
 
 static const tamis_allocator standard = {NULL, NULL, NULL, NULL};
 
+/* As most families want it; with --quick so few that 100,000 hashes have several shards. */
+static uint64_t shard_keys = TAMIS__SHARD_KEYS;
+
 /* By all bits, eight at a time: millions are sorted, also where each instruction is emulated. */
 static void sort(uint64_t *hashes, size_t count) {
     uint64_t *from = hashes, *to = NEED(uint64_t, count), *const other = to;
@@ -43,7 +46,7 @@ static size_t sorted_set(const uint64_t *hashes, size_t count, uint64_t *out) {
 
 /* Reads all shards; checks each by itself; returns their hashes, sorted, in `out`. */
 static size_t collect(struct tamis__keys *keys, uint64_t *out) {
-    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(keys), TAMIS__SHARD_KEYS);
+    const unsigned lg = tamis__keys_lg_shards(tamis__keys_count(keys), shard_keys);
     size_t total = 0;
     assert_int_equal(tamis__keys_seal(keys, lg, 3, false), TAMIS_OK);
     for (uint64_t shard = 0; shard < UINT64_C(1) << lg; shard++) {
@@ -123,13 +126,13 @@ static void test_sets(void **state) {
     }
 }
 
-/* Past TAMIS__SHARD_KEYS there are several shards. */
+/* Past `shard_keys` there are several shards. */
 static void test_shards(void **state) {
-    const size_t count = (size_t)TAMIS__SHARD_KEYS + 100000;
+    const size_t count = (size_t)shard_keys + 100000;
     uint64_t *hashes = hashes_make(count, 5, STREAM_MEMBERS);
     (void)state;
     for (size_t i = 1; i < count; i += 9) hashes[i] = hashes[i - 1];
-    assert_true(tamis__keys_lg_shards(count, TAMIS__SHARD_KEYS) >= 1);
+    assert_true(tamis__keys_lg_shards(count, shard_keys) >= 1);
     same_set(hashes, count);
     free(hashes);
 }
@@ -230,7 +233,8 @@ static void test_no_place_to_spill(void **state) {
     free(hashes);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--quick") == 0) shard_keys = 1 << 16;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_shards),

@@ -13,7 +13,7 @@
 #define ALL_NEEDS 32u
 #define KINDS_MAX 32
 
-/* Under valgrind: fewer of the numbers, all of the ways. */
+/* Under valgrind and emulation: fewer of the numbers, all of the ways. */
 static bool quick;
 
 static tamis_status plan(uint32_t needs, double rate, uint64_t bytes, tamis_advice *advice) {
