@@ -75,19 +75,21 @@ static size_t within_block(uint64_t at, size_t length) {
     return length < left ? length : (size_t)left;
 }
 
-void blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length) {
+bool blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length) {
     uint8_t *to = bytes;
     while (length != 0) {
         const size_t n = within_block(at, length);
         struct shared *s = b->block[at >> BLOCK_SHIFT];
         const struct block *block = s == NULL ? NULL : shared_look(s);
+        if (s != NULL && block == NULL) return false;
         if (block == NULL) {
-            memset(to, s == NULL ? 0 : UINT8_MAX, n);
+            memset(to, 0, n);
         } else {
             memcpy(to, block->bytes + (at & (BLOCK_BYTES - 1)), n);
         }
         at += n, to += n, length -= n;
     }
+    return true;
 }
 
 bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t length) {
@@ -106,8 +108,9 @@ uint8_t *blocks_chunk(const struct blocks *b, uint64_t at, size_t *length) {
     const uint64_t left = b->bytes - at;
     *length = (size_t)(left < CHUNK_MOST ? left : CHUNK_MOST);
     uint8_t *bytes = memory_alloc(*length);
-    if (bytes != NULL) blocks_read(b, at, bytes, *length);
-    return bytes;
+    if (bytes != NULL && blocks_read(b, at, bytes, *length)) return bytes;
+    memory_free(bytes);
+    return NULL;
 }
 
 bool blocks_copy(struct blocks *to, const struct blocks *from) {
@@ -148,8 +151,9 @@ void blocks_prepare(const struct blocks *b) {
 
 void blocks_save(RedisModuleIO *rdb, const struct blocks *b) {
     uint8_t *bytes = memory_alloc((size_t)b->bytes);
-    if (bytes == NULL) memory_end((size_t)b->bytes);
-    blocks_read(b, 0, bytes, (size_t)b->bytes);
+    if (bytes == NULL || !blocks_read(b, 0, bytes, (size_t)b->bytes)) {
+        memory_end((size_t)b->bytes);
+    }
     RedisModule_SaveStringBuffer(rdb, (const char *)bytes, (size_t)b->bytes);
     memory_free(bytes);
 }

@@ -52,8 +52,8 @@ static inline uint8_t blocks_get(const struct blocks *b, uint64_t at) {
 /* Where it can be written; NULL if there is no memory. */
 uint8_t *blocks_at(struct blocks *b, uint64_t at);
 
-/* A stretch of bytes, all within; blocks_write is false if there is no memory. */
-void blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length);
+/* A stretch of bytes, all within; false if there is no memory: to unite a block, or for one. */
+bool blocks_read(const struct blocks *b, uint64_t at, void *bytes, size_t length);
 bool blocks_write(struct blocks *b, uint64_t at, const void *bytes, size_t length);
 
 /* At most 16 MiB from a place within on, in memory of the caller's; NULL: no memory for so many

@@ -788,6 +788,26 @@ def test_no_memory_to_unite():
     assert refused != 0
 
 
+def test_no_memory_for_chunks_of_unions():
+    """Without memory to unite what a chunk is made of it is an error, and nothing made up."""
+    if PRELOAD:
+        raise Skip("a sanitizer takes addresses as it likes")
+    with Server() as server:
+        c = server.client()
+        for key in "a", "b":
+            legacy.load(c, key, 25000000)
+            c.do("BF.MADD", key + "-bf", *_items(key, 1000))
+        c.do("TAMIS.LOAD", "room", "0", str(20 << 20), "x")
+        _room(server, 1 << 20)
+        _fill(c, 2 << 20)
+        c.do("BF.MERGE", "d", "a-bf", "b-bf")
+        server.settle()
+        c.do("DEL", "room")  # for the chunk, not for what is still to be united
+        scarce = c.call("BF.SCANDUMP", "d", "1")
+        _room(server)
+        assert isinstance(scarce, Error) or scarce == c.do("BF.SCANDUMP", "d", "1")
+
+
 def test_no_memory_to_save():
     """A child that has no memory to save a filter whole does not put a part in the place of the
     file that is there."""
