@@ -135,6 +135,11 @@ static double rate_above(double rate) {
     return (floor(rate / unit + 1e-6) + 1) * unit;
 }
 
+/* The next one to try.  Where none is to be expected, it may be far to the one that fits. */
+static double rate_next(const struct plan *plan, double rate) {
+    return rate_above(plan_rate(plan) > 0 ? rate : 1.05 * rate);
+}
+
 /* A rate as an option: asked for as it was, else the lowest of three digits with which it fits in
  * the size.  That may be some steps above the rate to expect: whoever asks for a rate gets a filter
  * that keeps it by some deviations.  Of no keys none is to be expected: the default. */
@@ -144,12 +149,12 @@ static struct text rate_option(const struct plan *plan) {
     tamis_sizing sizing;
     const double expected = plan_rate(plan);
     for (double rate = expected > 0 ? rate_above(expected) : RATE_DEFAULT;;
-         rate = rate_above(rate)) {
+         rate = rate_next(plan, rate)) {
         snprintf(text.at, sizeof text.at, "%.3g", rate);
         rate = strtod(text.at, NULL); /* as build will read it */
         const tamis_status status = size_of(plan, plan->choice->kind, rate, &sizing);
         const bool fits = status == TAMIS_OK && sizing.bytes <= plan->want.bytes;
-        if (fits || rate_above(rate) >= 1) return text;
+        if (fits || rate_next(plan, rate) >= 1) return text;
     }
 }
 
