@@ -97,11 +97,16 @@ static void plan_parse(struct args *args, struct plan *plan) {
 
 /* ---- the arithmetic */
 
+static tamis_options want_kind(const struct plan *plan, tamis_kind kind) {
+    tamis_options want = plan->want;
+    want.kind = kind;
+    return want;
+}
+
 static tamis_status size_of(const struct plan *plan, tamis_kind kind, double rate,
                             tamis_sizing *sizing) {
     const tamis_sizing empty = TAMIS_SIZING_INIT;
-    tamis_options want = plan->want;
-    want.kind = kind;
+    tamis_options want = want_kind(plan, kind);
     if (rate > 0) {
         want.rate = rate;
         want.bytes = 0;
@@ -349,6 +354,19 @@ static void draw_size(const struct plan *plan, struct plot *plot, bool terminal)
     plot_point(plot, bound, DRAWN_LOWEST, -log2(DRAWN_LOWEST));
 }
 
+/* From a quarter of the keys to twice as many, as far as it can hold them. */
+static void draw_rates(const struct plan *plan, struct plot *plot, struct series *s,
+                       tamis_kind kind) {
+    const tamis_options want = want_kind(plan, kind);
+    for (int i = DRAWN_POINTS / 8; i <= DRAWN_POINTS; i++) {
+        const double share = 2.0 * i / DRAWN_POINTS;
+        double rate;
+        const uint64_t keys = (uint64_t)(share * (double)want.capacity);
+        if (tamis_size_rate(&want, keys, &rate) != TAMIS_OK || rate >= 1) return;
+        plot_point(plot, s, share, rate);
+    }
+}
+
 static void draw_rate(const struct plan *plan, struct plot *plot) {
     const struct axis x = {"keys in it, as a multiple of n", false, 0, 0};
     const struct axis y = {"rate of false positives", true, 0, 0};
@@ -358,9 +376,7 @@ static void draw_rate(const struct plan *plan, struct plot *plot) {
         const bool hides = s->kind == TAMIS_COUNTING; /* bloom, whose rates it has */
         struct series *series = plot_series(plot, tamis_kind_name(s->kind), hides);
         if (plan->status[k] != TAMIS_OK || (tamis_kind_caps(s->kind) & TAMIS_IS_STATIC)) continue;
-        plot_point(plot, series, 0.5, s->rate_at_half);
-        plot_point(plot, series, 1, s->rate);
-        if (s->rate_at_double < 1) plot_point(plot, series, 2, s->rate_at_double);
+        draw_rates(plan, plot, series, s->kind);
     }
 }
 

@@ -506,6 +506,10 @@ typedef struct tamis_sizing {
  * arithmetic, nothing is made.  For bytes, the lowest rate that fits in them. */
 TAMIS_API tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing);
 
+/* The rate to expect of the filter that `options` come to when it holds `keys`, whatever it was
+ * made for; 1 if it cannot hold them. */
+TAMIS_API tamis_status tamis_size_rate(const tamis_options *options, uint64_t keys, double *rate);
+
 /* What the filter must be able to do, for TAMIS_AUTO and tamis_plan. */
 enum {
     TAMIS_NEED_REMOVE = 1u << 0,

@@ -648,17 +648,23 @@ static uint64_t build_bytes(uint64_t table_bytes, double scratch) {
     return (double)table_bytes + scratch < 0x1p64 ? table_bytes + (uint64_t)scratch : UINT64_MAX;
 }
 
+/* What the options come to; `o` are those that were read. */
+static tamis_status shape_for(const tamis_options *options, tamis_options *o,
+                              const struct tamis__family **family, struct tamis__shape *shape) {
+    struct tamis__want want;
+    tamis_status status = tamis__options_read(options, o);
+    if (status == TAMIS_OK) {
+        status = tamis__plan_want(o, tamis__native_room(o->bytes), family, &want);
+    }
+    return status == TAMIS_OK ? (*family)->shape(&want, shape) : status;
+}
+
 tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing) {
     tamis_options o;
     const struct tamis__family *family;
-    struct tamis__want want;
     struct tamis__shape shape;
     if (sizing == NULL) return TAMIS_E_ARGUMENT;
-    tamis_status status = tamis__options_read(options, &o);
-    if (status == TAMIS_OK) {
-        status = tamis__plan_want(&o, tamis__native_room(o.bytes), &family, &want);
-    }
-    if (status == TAMIS_OK) status = family->shape(&want, &shape);
+    const tamis_status status = shape_for(options, &o, &family, &shape);
     if (status != TAMIS_OK) return status;
 
     const double keys = (double)o.capacity;
@@ -675,6 +681,16 @@ tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing) {
     if (o.capacity != 0) all.bits_per_key = (double)all.bytes * 8 / keys;
     all.build_bytes = build_bytes(shape.table_bytes, keys * traits.build_bytes_per_key);
     return give(sizing, sizing->struct_size, offsetof(tamis_sizing, build_bytes), &all, sizeof all);
+}
+
+tamis_status tamis_size_rate(const tamis_options *options, uint64_t keys, double *rate) {
+    tamis_options o;
+    const struct tamis__family *family;
+    struct tamis__shape shape;
+    if (rate == NULL) return TAMIS_E_ARGUMENT;
+    const tamis_status status = shape_for(options, &o, &family, &shape);
+    if (status == TAMIS_OK) *rate = rate_with(family, &shape, (double)keys);
+    return status;
 }
 
 tamis_status tamis_plan(const tamis_options *options, tamis_advice *advice) {

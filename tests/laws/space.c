@@ -31,6 +31,23 @@ static double goal_of(const struct variant *v, double rate) {
     return 0;
 }
 
+/* The rate for any number of keys rises with them, and is what was planned for those that were. */
+static void rates_of(const struct variant *v, const tamis_options *o, const tamis_sizing *planned) {
+    const double expected[] = {planned->rate_at_half, planned->rate, planned->rate_at_double};
+    double rate = 0, before = 0;
+    for (uint64_t i = 1; i <= 16; i++) {
+        CHECK(tamis_size_rate(o, o->capacity * i / 8, &rate) == TAMIS_OK, "%s: rate", v->name);
+        CHECK(rate >= before && rate <= 1, "%s: %g with %d eighths of the keys, %g before", v->name,
+              rate, (int)i, before);
+        if (i == 4 || i == 8 || i == 16) {
+            CHECK(fabs(rate - expected[i / 8]) <= 1e-3 * rate, "%s: %g, planned %g", v->name, rate,
+                  expected[i / 8]);
+        }
+        before = rate;
+    }
+    CHECK(tamis_size_rate(o, 1, NULL) == TAMIS_E_ARGUMENT, "%s: rate into nothing", v->name);
+}
+
 static double bits_of(const struct variant *v, double rate, const uint64_t *hashes, size_t n) {
     tamis_filter *f = variant_build(v, rate, hashes, n);
     if (f == NULL) return 0;
@@ -47,6 +64,7 @@ static double bits_of(const struct variant *v, double rate, const uint64_t *hash
           "%s at %g: planned %.3f bits per key, takes %.3f", v->name, rate, sizing.bits_per_key,
           bits);
     CHECK(sizing.rate <= rate * 1.000001, "%s: planned rate %g of %g", v->name, sizing.rate, rate);
+    rates_of(v, &o, &sizing);
     tamis_free(f);
     tally("filters", 1);
     return bits;
