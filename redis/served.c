@@ -108,7 +108,7 @@ size_t served_bytes(const struct served *s) {
 
 bool served_begin(struct served *s, uint64_t total) {
     served_abort(s);
-    if (total == 0 || total > SERVED_MOST) return false;
+    if (total == 0 || total > SERVED_MOST || total > SIZE_MAX / 2) return false;
     s->coming = file_open(total);
     if (s->coming == NULL) return false;
     s->staged = file_of(s->coming)->bytes;
