@@ -74,8 +74,11 @@ class Server:
         self.port = 0
 
     def __enter__(self):
-        self.start()
-        return self
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
 
     def __exit__(self, kind, value, trace):
         try:

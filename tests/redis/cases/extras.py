@@ -592,13 +592,10 @@ def test_load_arguments():
     for words in (["bf-initial-size"], ["nonsense", "1"], ["bf-initial-size", "0"],
                   ["bf-error-rate", "7"], ["bf-error-rate", "x"], ["cf-max-expansions", "0"],
                   ["cf-initial-size", "3"], ["cf-initial-size", "100", "cf-bucket-size", "51"]):
-        server = Server(module_arguments=words)
         try:
-            server.start()
+            with Server(module_arguments=words):
+                accepted = True
         except AssertionError:
-            pass
-        else:
-            raise AssertionError("%s was accepted" % words)
-        finally:
-            server.stop(check=False)
+            accepted = False
+        assert not accepted, words
 
