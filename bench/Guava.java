@@ -2,8 +2,8 @@
 //
 //   java -cp guava.jar:. Guava N...
 //
-// Prints rows for `tamis-bench --rows`.  It is a process of its own: its times are compared with
-// those of a run on the same machine a moment later, and the virtual machine has warmed up.
+// Prints rows for `tamis-bench --rows`.  It runs in its own process, warmed up; its times are
+// compared with those of a run on the same machine right after it.
 import com.google.common.hash.BloomFilter;
 import com.google.common.hash.Funnels;
 import java.lang.management.ManagementFactory;
@@ -12,7 +12,7 @@ import java.util.Locale;
 
 public final class Guava {
     private static final int REPEATS = 7;
-    private static final int ASKED = 1 << 20;
+    private static final int QUERIES = 1 << 20;
     private static final double RATE = 0.01;
 
     private static long mix(long x) {
@@ -25,7 +25,7 @@ public final class Guava {
         return mix(2 * i + 1);
     }
 
-    private static long stranger(long i) {
+    private static long nonMember(long i) {
         return mix(2 * i + 2);
     }
 
@@ -33,7 +33,7 @@ public final class Guava {
         long run();
     }
 
-    private static long sum; // so that nothing is left out
+    private static long sum; // keeps the compiler from omitting lookups
 
     private static String time(String name, long count, Task task) {
         double[] times = new double[REPEATS];
@@ -54,7 +54,7 @@ public final class Guava {
         return filter;
     }
 
-    private static long ask(BloomFilter<Long> filter, long[] keys) {
+    private static long query(BloomFilter<Long> filter, long[] keys) {
         long found = 0;
         for (long key : keys) found += filter.mightContain(key) ? 1 : 0;
         return found;
@@ -64,15 +64,15 @@ public final class Guava {
         for (String argument : arguments) {
             int n = Integer.parseInt(argument);
             int rounds = Math.max(1, 500000 / n);
-            long[] hits = new long[ASKED], misses = new long[ASKED], both = new long[ASKED];
-            for (int i = 0; i < ASKED; i++) {
+            long[] hits = new long[QUERIES], misses = new long[QUERIES], both = new long[QUERIES];
+            for (int i = 0; i < QUERIES; i++) {
                 hits[i] = member(Long.remainderUnsigned(mix(i + 77), n));
-                misses[i] = stranger(i);
+                misses[i] = nonMember(i);
                 both[i] = mix(i) < 0 ? hits[i] : misses[i];
             }
             BloomFilter<Long> filter = filled(n);
             double bits = -Math.log(RATE) / (Math.log(2) * Math.log(2));
-            double rate = ask(filter, misses) / (double) ASKED;
+            double rate = query(filter, misses) / (double) QUERIES;
             StringBuilder row = new StringBuilder();
             row.append(String.format(Locale.ROOT, "guava\twords\t%d\t%.4f\t%.6f", n, bits, rate));
             row.append(time("add", (long) rounds * n, () -> {
@@ -80,9 +80,9 @@ public final class Guava {
                 for (int i = 0; i < rounds; i++) made += filled(n).approximateElementCount();
                 return made;
             }));
-            row.append(time("hit", ASKED, () -> ask(filter, hits)));
-            row.append(time("miss", ASKED, () -> ask(filter, misses)));
-            row.append(time("mixed", ASKED, () -> ask(filter, both)));
+            row.append(time("hit", QUERIES, () -> query(filter, hits)));
+            row.append(time("miss", QUERIES, () -> query(filter, misses)));
+            row.append(time("mixed", QUERIES, () -> query(filter, both)));
             System.out.println(row);
         }
         if (sum == 42) System.err.println("unlikely");

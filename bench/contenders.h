@@ -1,4 +1,4 @@
-/* contenders.h - where the contenders come from */
+/* contenders.h - the sources of contenders */
 #ifndef TAMIS_BENCH_CONTENDERS_H
 #define TAMIS_BENCH_CONTENDERS_H
 
@@ -16,7 +16,7 @@ size_t bench_libbloom(const struct bench_contender **out);
 size_t bench_leveldb(const struct bench_contender **out);
 size_t bench_rocksdb(const struct bench_contender **out);
 
-/* The hashes that `filter`, one of ours, makes of texts. */
+/* Hashes texts as `filter`, one of ours, does. */
 void bench_hash_texts(const void *filter, const struct bench_keys *keys, uint64_t *hashes);
 
 #ifdef __cplusplus

@@ -1,12 +1,12 @@
-/* goals.c - the ratios that were aimed at, and what they came to
+/* goals.c - the goals, as ratios, and the measured values
  *
- * Every goal has two marks: what must be reached and what is aimed at.  A goal is the worst
- * case over its operations and numbers of keys; where several peers do the same job, against the
- * fastest of them.
+ * Every goal has two marks: the value that must be reached and the value that is aimed at.  The
+ * measured value is the worst case over the goal's operations and numbers of keys, against the
+ * fastest peer if there are several.
  *
- * Goals are for 64-bit keys.  Single questions of texts are there to compare: we and RocksDB hash
- * them with the same function, and beyond the caches the processor's window has room for three or
- * four questions of ours, hash and all, and for half as many of theirs. */
+ * Goals are for 64-bit keys.  Single lookups of texts are listed for comparison: tamis and RocksDB
+ * hash them with the same function, and out of the caches the processor's reorder window holds
+ * three or four of our lookups, including the hash, and half as many of theirs. */
 #include <math.h>
 #include <string.h>
 
@@ -21,15 +21,15 @@ enum way {
     TIMES_LIMIT,   /* our time over the limit's */
     OVER_BOUND,    /* bits over the bound, in percent */
     TWO_THREADS,   /* our time with one thread over that with two */
-    TEXT_OVERHEAD, /* texts: our time over hashing + asking */
-    BUILD_MEMORY   /* (peak - filter) / (8 bytes a key); the caller's keys are not counted */
+    TEXT_OVERHEAD, /* texts: our time over hashing + lookup */
+    BUILD_MEMORY   /* (peak - filter) / (8 bytes per key); the caller's keys are not counted */
 };
 
 struct goal {
     const char *what;
     enum way way;
     const char *ours[4];
-    enum bench_operation ops[3]; /* OPERATIONS ends them where there are fewer */
+    enum bench_operation ops[3]; /* OPERATIONS after the last */
     unsigned threads;
     const char *peers[4];
     size_t n[3];
@@ -96,7 +96,7 @@ static const struct goal goals[] = {
      .n = {IN_CACHE, MIDDLE},
      .must = 2,
      .aim = 4},
-    {.what = "the same against both, 32-byte texts",
+    {.what = "the same against both, 32-byte strings",
      .ours = {"block"},
      .ops = {OP_HIT, OP_MISS, END},
      .peers = {"rocksdb-bloom", "leveldb"},
@@ -236,7 +236,7 @@ static const struct goal goals[] = {
      .n = {MIDDLE},
      .must = 1.6,
      .aim = 1.9},
-    {.what = "32-byte texts, batch contains, over hashing + asking",
+    {.what = "32-byte strings, batch contains, over hashing + lookup",
      .way = TEXT_OVERHEAD,
      .ours = {"block", "bloom", "fuse", "ribbon"},
      .ops = {OP_MISS_BATCH, END},
@@ -260,7 +260,7 @@ static double time_of(const struct bench_figure *f, bool median) {
     return median ? f->median : f->best;
 }
 
-/* The peer's best way to do it: its batch if it has one. */
+/* The peer's batch operation if it has one, else its single one. */
 static double peer_time(const struct bench_row *row, enum bench_operation op, bool median) {
     static const enum bench_operation single[OPERATIONS] = {[OP_ADD_BATCH] = OP_ADD,
                                                             [OP_REMOVE_BATCH] = OP_REMOVE,

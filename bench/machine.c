@@ -28,7 +28,7 @@ double bench_wall_time(void) { return nanoseconds(CLOCK_MONOTONIC); }
 
 /* ---- cores */
 
-/* What the process may use, as it was when it was first asked for. */
+/* The cores that the process may use, as of the first call. */
 static const cpu_set_t *allowed_cores(void) {
     static cpu_set_t cores;
     static bool known;
@@ -84,8 +84,8 @@ static size_t highest_resident(void) {
     return (size_t)usage.ru_maxrss * 1024;
 }
 
-/* A child starts with its parent's pages and a high-water mark of its own.  What the parent has
- * freed but kept would hide a part of what the child takes: it is given back first. */
+/* A child starts with its parent's pages and its own high-water mark.  Memory that the parent has
+ * freed but kept would hide a part of the child's memory, so it is returned first. */
 size_t bench_peak(void (*job)(void *context), void *context) {
     int channel[2];
     malloc_trim(0);

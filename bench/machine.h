@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* CPU time of the calling thread and of the whole process, and the time on the wall, in
+/* CPU time of the calling thread and of the whole process, and wall-clock time, in
  * nanoseconds.  CPU time does not run while another program has the core. */
 double bench_thread_time(void);
 double bench_process_time(void);
@@ -18,16 +18,17 @@ unsigned bench_cores(void);
 void bench_pin(unsigned index);
 void bench_unpin(void);
 
-/* Zeroed memory in huge pages where there are some; ends the program if there is none. */
+/* Zeroed memory, in huge pages if available; exits if there is none. */
 void *bench_memory(size_t bytes);
 void bench_memory_free(void *block, size_t bytes);
 
-/* What job(context) takes at its highest, in bytes, beyond what the process has already: it
- * runs in a child process.  0 if that cannot be told. */
+/* The peak memory of job(context) in bytes, beyond what the process already has: the job runs in
+ * a child process.  0 if it cannot be measured. */
 size_t bench_peak(void (*job)(void *context), void *context);
 
 /* The limit: reads (or reads and writes) one word of a random 64-byte line for each key, 64 of
- * them in flight.  `lines` is aligned to 64 bytes.  Returns a sum, so that nothing is left out. */
+ * them in flight.  `lines` is aligned to 64 bytes.  Returns a sum, so that the compiler omits
+ * nothing. */
 uint64_t bench_limit_read(const uint64_t *lines, size_t count, const uint64_t *keys, size_t from,
                           size_t to);
 void bench_limit_write(uint64_t *lines, size_t count, const uint64_t *keys, size_t from, size_t to);

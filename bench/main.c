@@ -1,12 +1,12 @@
 /* main.c - tamis-bench: families and peers, measured together
  *
  *   tamis-bench [--table] [--json FILE] [--svg DIR] [-n N]... [--repeats N] [--only NAME,...]
- *               [--words] [--texts] [--texts-most N] [--large] [--rows FILE] [--peer FILE]...
+ *               [--words] [--texts] [--texts-max N] [--large] [--rows FILE] [--peer FILE]...
  *
- * Without -n: 10^4, 10^6 and 10^7 keys, and 2^25 for block and its likes, whose table must be
- * larger than the caches; --large adds 10^8 for one of each kind, which takes twenty minutes.
- * --texts-most leaves texts out beyond N.  --rows reads rows that another program measured,
- * --peer loads contenders from a shared object (contender.h). */
+ * Without -n: 10^4, 10^6 and 10^7 keys, and 2^25 for the filters of goals out of the caches.
+ * --large adds 10^8 for one filter of each kind, which takes twenty minutes.  --texts-max omits
+ * texts above N keys.  --rows reads rows that another program measured, --peer loads contenders
+ * from a shared object (contender.h). */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ struct request {
     bool table, large, words, texts;
     const char *json, *svg, *only, *rows;
     size_t sizes[SIZES_MAX];
-    size_t size_count, texts_most;
+    size_t size_count, texts_max;
     unsigned repeats;
 };
 
@@ -57,7 +57,7 @@ static void collect_contenders(void) {
 #endif
 }
 
-/* Is the name one of a list with commas?  No list has all of them. */
+/* Is the name in a comma-separated list?  NULL lists all names. */
 static bool listed(const char *list, const char *name) {
     const size_t length = strlen(name);
     if (list == NULL) return true;
@@ -91,7 +91,7 @@ static void run(struct request *request, struct bench_results *results) {
     }
     for (size_t i = 0; i < request->size_count; i++) {
         if (request->words) measure(request, request->sizes[i], SORT_WORDS, NULL, results);
-        if (request->texts && request->sizes[i] <= request->texts_most) {
+        if (request->texts && request->sizes[i] <= request->texts_max) {
             measure(request, request->sizes[i], SORT_TEXTS, NULL, results);
         }
     }
@@ -112,20 +112,15 @@ static size_t number(const char *text) {
 }
 
 static struct request read_options(int argc, char **argv) {
-    enum { TABLE = 256, JSON, SVG, REPEATS, ONLY, WORDS, TEXTS, TEXTS_MOST, LARGE, ROWS, PEER };
-    static const struct option options[] = {{"table", no_argument, NULL, TABLE},
-                                            {"json", required_argument, NULL, JSON},
-                                            {"svg", required_argument, NULL, SVG},
-                                            {"repeats", required_argument, NULL, REPEATS},
-                                            {"only", required_argument, NULL, ONLY},
-                                            {"words", no_argument, NULL, WORDS},
-                                            {"texts", no_argument, NULL, TEXTS},
-                                            {"texts-most", required_argument, NULL, TEXTS_MOST},
-                                            {"large", no_argument, NULL, LARGE},
-                                            {"rows", required_argument, NULL, ROWS},
-                                            {"peer", required_argument, NULL, PEER},
-                                            {NULL, 0, NULL, 0}};
-    struct request request = {.repeats = 7, .texts_most = SIZE_MAX};
+    enum { TABLE = 256, JSON, SVG, REPEATS, ONLY, WORDS, TEXTS, TEXTS_MAX, LARGE, ROWS, PEER };
+    static const struct option options[] = {
+        {"table", no_argument, NULL, TABLE},     {"json", required_argument, NULL, JSON},
+        {"svg", required_argument, NULL, SVG},   {"repeats", required_argument, NULL, REPEATS},
+        {"only", required_argument, NULL, ONLY}, {"words", no_argument, NULL, WORDS},
+        {"texts", no_argument, NULL, TEXTS},     {"texts-max", required_argument, NULL, TEXTS_MAX},
+        {"large", no_argument, NULL, LARGE},     {"rows", required_argument, NULL, ROWS},
+        {"peer", required_argument, NULL, PEER}, {NULL, 0, NULL, 0}};
+    struct request request = {.repeats = 7, .texts_max = SIZE_MAX};
     int option;
     while ((option = getopt_long(argc, argv, "n:", options, NULL)) != -1) {
         switch (option) {
@@ -155,8 +150,8 @@ static struct request read_options(int argc, char **argv) {
             case TEXTS:
                 request.texts = true;
                 break;
-            case TEXTS_MOST:
-                request.texts_most = number(optarg);
+            case TEXTS_MAX:
+                request.texts_max = number(optarg);
                 break;
             case LARGE:
                 request.large = true;

@@ -1,13 +1,13 @@
 /* measure.c - the rounds
  *
- * All contenders are filled once.  Then comes a round to warm up and as many rounds as repeats
- * were asked for; in each, every operation is run by every contender before the next operation
- * begins, so that what disturbs the machine for a while disturbs all of them.  The limit runs
- * in the same rounds, on as many lines as each contender's table has.
+ * All contenders are filled once.  A warm-up round and `repeats` rounds follow.  In each round all
+ * contenders run an operation before the next operation begins, so that a disturbance of the
+ * machine affects all of them.  The limit runs in the same rounds, on as many lines as each
+ * contender's table has.
  *
- * Times are CPU time of the thread.  With two threads, of the one that took longer; a build
- * with two threads starts its second by itself, so its time is the process's less the first
- * thread's, or the first thread's if that is more; the clock on the wall is kept beside it. */
+ * Times are CPU time of the thread; with two threads, of the slower one.  A build with two threads
+ * starts the second itself, so its time is the process's less the first thread's, or the first
+ * thread's if that is more; the wall-clock time is recorded, too. */
 #define _GNU_SOURCE
 
 #include "measure.h"
@@ -27,13 +27,13 @@ const char *const bench_operation_name[OPERATIONS] = {
     BENCH_OPERATION_MAP(X)
 #undef X
 };
-const char *const bench_sort_name[2] = {"64-bit", "32-byte text"};
+const char *const bench_sort_name[2] = {"64-bit", "32-byte string"};
 
-#define ASKED_MOST ((size_t)1 << 20) /* keys asked for in a round, of a large filter */
-#define ASKED_LEAST ((size_t)1 << 19)
-#define WARM_SHARE 4 /* a quarter of the keys is asked for first: others have had the caches */
+#define QUERIES_MAX ((size_t)1 << 20) /* lookups per round, of a large filter */
+#define QUERIES_MIN ((size_t)1 << 19)
+#define WARM_SHARE 4 /* a quarter of the keys is looked up first, to fill the caches */
 #define TEXT_LENGTH 32
-#define RATE_SAMPLES ((size_t)1 << 24) /* for ours and 64-bit keys; others are asked fewer */
+#define FPR_SAMPLES ((size_t)1 << 24) /* for ours and 64-bit keys; fewer for others */
 
 /* ---- keys */
 
@@ -43,9 +43,9 @@ static uint64_t mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* The i-th member and the i-th key that is none: different for all i. */
+/* The i-th member and the i-th absent key: all different. */
 static uint64_t member(uint64_t i) { return mix(2 * i + 1); }
-static uint64_t stranger(uint64_t i) { return mix(2 * i + 2); }
+static uint64_t non_member(uint64_t i) { return mix(2 * i + 2); }
 
 /* Texts that look like identifiers: equal up to the last 16 digits, as keys often are. */
 static void write_text(char *to, uint64_t key) {
@@ -94,14 +94,14 @@ static uint64_t key_to_add(uint64_t i, size_t n) {
     (void)n;
     return member(i);
 }
-/* Every round builds from other keys, the n-th and those after it: whether a static filter is built
- * at the first attempt depends on its keys. */
+/* Every round builds from other keys, starting with the n-th: whether the first attempt to build a
+ * static filter succeeds depends on its keys. */
 static uint64_t key_to_build(uint64_t i, size_t n) { return member(n + i); }
-/* Asked in an order that has nothing to do with that of the adds. */
+/* Looked up in an order that is independent of that of the adds. */
 static uint64_t key_to_hit(uint64_t i, size_t n) { return member(mix(i + 77) % n); }
 static uint64_t key_to_miss(uint64_t i, size_t n) {
     (void)n;
-    return stranger(i);
+    return non_member(i);
 }
 static uint64_t key_of_both(uint64_t i, size_t n) {
     return mix(i) >> 63 ? key_to_hit(i, n) : key_to_miss(i, n);
@@ -112,7 +112,7 @@ static uint64_t key_of_both(uint64_t i, size_t n) {
 struct arena {
     const struct bench_settings *settings;
     enum bench_sort sort;
-    size_t n, asked;
+    size_t n, queries;
     struct key_store added, hits, misses, both, built;
     size_t rounds;
     void *filters[BENCH_CONTENDERS_MAX];
@@ -150,7 +150,7 @@ static void *fill(const struct bench_contender *c, const struct bench_keys *keys
 
 /* ---- builds, adds and removes: on fresh filters */
 
-/* Small filters are made several times in a round. */
+/* Small filters are created several times in a round. */
 static size_t rounds_for(size_t n) { return n >= 500000 ? 1 : 500000 / (n > 0 ? n : 1); }
 
 static void time_build(const struct bench_contender *c, const struct bench_keys *keys,
@@ -166,7 +166,7 @@ static void time_build(const struct bench_contender *c, const struct bench_keys 
         const double others = bench_process_time() - process - own;
         wall += bench_wall_time() - clock;
         cpu += own > others ? own : others;
-        if (filter == NULL) bench_die("a filter could not be built");
+        if (filter == NULL) bench_die("cannot build a filter");
         c->destroy(filter);
     }
     if (threads > 1) bench_pin(0);
@@ -175,7 +175,7 @@ static void time_build(const struct bench_contender *c, const struct bench_keys 
 }
 
 typedef void change(void *filter, const struct bench_keys *keys, size_t from, size_t to);
-typedef size_t question(const void *filter, const struct bench_keys *keys, size_t from, size_t to);
+typedef size_t lookup(const void *filter, const struct bench_keys *keys, size_t from, size_t to);
 
 static void time_add(const struct bench_contender *c, change *add, const struct bench_keys *keys,
                      struct bench_figure *figure) {
@@ -183,7 +183,7 @@ static void time_add(const struct bench_contender *c, change *add, const struct 
     double cpu = 0;
     for (size_t round = 0; round < rounds; round++) {
         void *filter = c->create(c, keys->count, keys->words == NULL);
-        if (filter == NULL) bench_die("a filter could not be made");
+        if (filter == NULL) bench_die("cannot create a filter");
         const double start = bench_thread_time();
         add(filter, keys, 0, keys->count);
         cpu += bench_thread_time() - start;
@@ -199,7 +199,7 @@ static void time_remove(const struct bench_contender *c,
     double cpu = 0;
     for (size_t round = 0; round < rounds; round++) {
         void *filter = fill(c, keys);
-        if (filter == NULL) bench_die("a filter could not be made");
+        if (filter == NULL) bench_die("cannot create a filter");
         const double start = bench_thread_time();
         removal(filter, keys, 0, keys->count);
         cpu += bench_thread_time() - start;
@@ -208,12 +208,12 @@ static void time_remove(const struct bench_contender *c,
     keep(figure, cpu / ((double)rounds * (double)keys->count), 0);
 }
 
-/* ---- questions, and whatever else several threads do on one filter */
+/* ---- lookups, and adds by several threads to one filter */
 
 struct share {
     const void *filter;
     void *target;
-    question *ask;
+    lookup *query;
     change *add;
     const struct bench_keys *keys;
     size_t from, to;
@@ -229,8 +229,8 @@ static void *do_share(void *argument) {
         pthread_barrier_wait(s->start);
     }
     const double start = bench_thread_time();
-    if (s->ask != NULL) {
-        s->ask(s->filter, s->keys, s->from, s->to);
+    if (s->query != NULL) {
+        s->query(s->filter, s->keys, s->from, s->to);
     } else {
         s->add(s->target, s->keys, s->from, s->to);
     }
@@ -251,28 +251,27 @@ static double in_two_threads(const struct share *whole) {
     }
     part[0].to = middle;
     part[1].from = middle;
-    if (pthread_create(&other, NULL, do_share, &part[1]) != 0) bench_die("no thread");
+    if (pthread_create(&other, NULL, do_share, &part[1]) != 0) bench_die("cannot create a thread");
     do_share(&part[0]);
     pthread_join(other, NULL);
     pthread_barrier_destroy(&start);
     return part[0].time > part[1].time ? part[0].time : part[1].time;
 }
 
-/* Three times as often in two threads, as the best one needs both cores to be left alone at once,
- * and of small filters: their time is short, and the caches that they lie in are shared with
- * whatever else the machine does. */
+/* Three times as often with two threads, because the best time needs both cores undisturbed, and
+ * for small filters: their time is short, and other programs use the same caches. */
 #define TRIES_MORE 3
-#define SMALL_MOST 1000000
+#define SMALL_MAX 1000000
 
 static unsigned tries_of(const struct arena *a, unsigned threads) {
-    return threads > 1 || a->n <= SMALL_MOST ? TRIES_MORE : 1;
+    return threads > 1 || a->n <= SMALL_MAX ? TRIES_MORE : 1;
 }
 
-static void time_questions(const struct arena *a, size_t i, question *ask,
-                           const struct bench_keys *keys, unsigned threads,
-                           struct bench_figure *figure) {
-    struct share whole = {.filter = a->filters[i], .ask = ask, .keys = keys, .to = keys->count};
-    ask(whole.filter, keys, 0, keys->count / WARM_SHARE);
+static void time_lookups(const struct arena *a, size_t i, lookup *query,
+                         const struct bench_keys *keys, unsigned threads,
+                         struct bench_figure *figure) {
+    struct share whole = {.filter = a->filters[i], .query = query, .keys = keys, .to = keys->count};
+    query(whole.filter, keys, 0, keys->count / WARM_SHARE);
     for (unsigned tries = tries_of(a, threads); tries > 0; tries--) {
         if (threads == 1) do_share(&whole);
         const double time = threads == 1 ? whole.time : in_two_threads(&whole);
@@ -283,7 +282,7 @@ static void time_questions(const struct arena *a, size_t i, question *ask,
 static void time_shared_add(const struct bench_contender *c, change *add,
                             const struct bench_keys *keys, struct bench_figure *figure) {
     void *filter = c->create(c, keys->count, keys->words == NULL);
-    if (filter == NULL) bench_die("a filter could not be made");
+    if (filter == NULL) bench_die("cannot create a filter");
     const struct share whole = {.target = filter, .add = add, .keys = keys, .to = keys->count};
     keep(figure, in_two_threads(&whole) / (double)keys->count, 0);
     c->destroy(filter);
@@ -291,7 +290,7 @@ static void time_shared_add(const struct bench_contender *c, change *add,
 
 /* ---- a round */
 
-/* Two threads are tried where they tell something: the other questions scale as these do. */
+/* The lookups that are not measured with two threads scale as these do. */
 static bool worth_two_threads(enum bench_operation op) {
     return op < OP_HIT || op == OP_MISS || op == OP_HIT_BATCH || op == OP_MISS_BATCH;
 }
@@ -300,7 +299,7 @@ static void run_operation(struct arena *a, size_t i, enum bench_operation op, un
     const struct bench_contender *c = a->settings->contenders[i];
     struct bench_figure *figure = &a->rows[i]->time[op][threads - 1];
     const struct bench_keys *added = &a->added.keys;
-    question *ask = op >= OP_HIT_BATCH ? c->ask_batch : c->ask;
+    lookup *query = op >= OP_HIT_BATCH ? c->query_batch : c->query;
     change *add = op == OP_ADD_BATCH ? c->add_batch : c->add;
     switch (op) {
         case OP_BUILD:
@@ -323,14 +322,14 @@ static void run_operation(struct arena *a, size_t i, enum bench_operation op, un
             break;
         case OP_HIT:
         case OP_HIT_BATCH:
-            if (ask != NULL) time_questions(a, i, ask, &a->hits.keys, threads, figure);
+            if (query != NULL) time_lookups(a, i, query, &a->hits.keys, threads, figure);
             break;
         case OP_MISS:
         case OP_MISS_BATCH:
-            if (ask != NULL) time_questions(a, i, ask, &a->misses.keys, threads, figure);
+            if (query != NULL) time_lookups(a, i, query, &a->misses.keys, threads, figure);
             break;
         default:
-            if (ask != NULL) time_questions(a, i, ask, &a->both.keys, threads, figure);
+            if (query != NULL) time_lookups(a, i, query, &a->both.keys, threads, figure);
             break;
     }
 }
@@ -339,21 +338,22 @@ static size_t lines_of(const struct arena *a, size_t i) {
     return ((size_t)a->rows[i]->table_bytes + 63) / 64;
 }
 
-/* Its random positions are the keys, which as 64-bit numbers are uniform: to read, the misses; to
- * write, all that are added, so that both read as many keys as the filter does. */
+/* The keys, uniform 64-bit numbers, are the random positions: the misses for reading, all added
+ * keys for writing, so that both read as many keys as the filter does. */
 static void run_limit(struct arena *a, size_t i) {
-    const size_t lines = lines_of(a, i), asked = a->misses.keys.count, added = a->added.keys.count;
-    a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, asked / WARM_SHARE);
+    const size_t lines = lines_of(a, i), queries = a->misses.keys.count,
+                 added = a->added.keys.count;
+    a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries / WARM_SHARE);
     double start = bench_thread_time();
-    /* The sum is stored, so that reading cannot be left out. */
-    a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, asked);
-    keep(&a->rows[i]->limit_read, (bench_thread_time() - start) / (double)asked, 0);
+    /* The sum is stored, so that the compiler cannot omit the reads. */
+    a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries);
+    keep(&a->rows[i]->limit_read, (bench_thread_time() - start) / (double)queries, 0);
     start = bench_thread_time();
     bench_limit_write(a->lines, lines, a->added.words, 0, added);
     keep(&a->rows[i]->limit_write, (bench_thread_time() - start) / (double)added, 0);
 }
 
-/* Texts: what hashing alone takes, and asking alone. */
+/* Texts: the time of hashing alone, and of lookups alone. */
 static void run_parts(struct arena *a, size_t i) {
     const struct bench_contender *c = a->settings->contenders[i];
     if (!c->ours || a->sort != SORT_TEXTS) return;
@@ -361,20 +361,20 @@ static void run_parts(struct arena *a, size_t i) {
     const double start = bench_thread_time();
     bench_hash_texts(a->filters[i], &a->misses.keys, a->hashes);
     keep(&a->rows[i]->hashing, (bench_thread_time() - start) / (double)hashed.count, 0);
-    time_questions(a, i, c->ask_batch, &hashed, 1, &a->rows[i]->prehashed);
+    time_lookups(a, i, c->query_batch, &hashed, 1, &a->rows[i]->prehashed);
 }
 
 static bool takes_part(const struct arena *a, size_t i) { return a->filters[i] != NULL; }
 
 static void run_round(struct arena *a) {
     const size_t count = a->settings->contender_count;
-    const unsigned threads_most = bench_cores() > 1 ? 2 : 1;
+    const unsigned threads_max = bench_cores() > 1 ? 2 : 1;
     make_keys(&a->built, a->n, a->sort, key_to_build, a->n * ++a->rounds);
     for (size_t i = 0; i < count; i++) {
         if (takes_part(a, i)) run_limit(a, i);
     }
     for (unsigned op = 0; op < OPERATIONS; op++) {
-        for (unsigned threads = 1; threads <= threads_most; threads++) {
+        for (unsigned threads = 1; threads <= threads_max; threads++) {
             if (threads > 1 && !worth_two_threads((enum bench_operation)op)) continue;
             for (size_t i = 0; i < count; i++) {
                 if (takes_part(a, i)) run_operation(a, i, (enum bench_operation)op, threads);
@@ -400,21 +400,21 @@ static void fill_in_child(void *context) {
     fill(job->c, job->keys);
 }
 
-/* Ours are asked as often as the rate needs to be known well; the peers, slower, once. */
-static double measured_rate(const struct arena *a, size_t i) {
+/* Ours with enough lookups for an exact rate; the slower peers once. */
+static double measured_fpr(const struct arena *a, size_t i) {
     const struct bench_contender *c = a->settings->contenders[i];
-    question *ask = c->ask_batch != NULL ? c->ask_batch : c->ask;
+    lookup *query = c->query_batch != NULL ? c->query_batch : c->query;
     if (!c->ours || a->sort != SORT_WORDS) {
-        return (double)ask(a->filters[i], &a->misses.keys, 0, a->asked) / (double)a->asked;
+        return (double)query(a->filters[i], &a->misses.keys, 0, a->queries) / (double)a->queries;
     }
     uint64_t words[1024];
     const struct bench_keys keys = {.count = 1024, .words = words};
     size_t found = 0;
-    for (uint64_t asked = 0; asked < RATE_SAMPLES; asked += keys.count) {
-        for (size_t j = 0; j < keys.count; j++) words[j] = stranger(a->asked + asked + j);
-        found += ask(a->filters[i], &keys, 0, keys.count);
+    for (uint64_t queries = 0; queries < FPR_SAMPLES; queries += keys.count) {
+        for (size_t j = 0; j < keys.count; j++) words[j] = non_member(a->queries + queries + j);
+        found += query(a->filters[i], &keys, 0, keys.count);
     }
-    return (double)found / (double)RATE_SAMPLES;
+    return (double)found / (double)FPR_SAMPLES;
 }
 
 static void enter(struct arena *a, size_t i, struct bench_results *results) {
@@ -424,7 +424,7 @@ static void enter(struct arena *a, size_t i, struct bench_results *results) {
     struct fill_job job = {c, &a->added.keys};
     const size_t peak = bench_peak(fill_in_child, &job);
     a->filters[i] = fill(c, &a->added.keys);
-    if (a->filters[i] == NULL) bench_die("a filter could not be made");
+    if (a->filters[i] == NULL) bench_die("cannot create a filter");
     struct bench_row *row = bench_new_row(results);
     snprintf(row->name, sizeof row->name, "%s", c->name);
     row->ours = c->ours;
@@ -433,16 +433,16 @@ static void enter(struct arena *a, size_t i, struct bench_results *results) {
     row->table_bytes = (double)c->bytes(a->filters[i]);
     row->peak_bytes = (double)peak;
     row->bits_per_key = 8 * row->table_bytes / (double)a->n;
-    row->rate = measured_rate(a, i);
-    if (row->rate > 0 && row->rate < 1) row->over_bound = row->bits_per_key / -log2(row->rate) - 1;
+    row->fpr = measured_fpr(a, i);
+    if (row->fpr > 0 && row->fpr < 1) row->over_bound = row->bits_per_key / -log2(row->fpr) - 1;
     a->rows[i] = row;
-    if (c->ask(a->filters[i], &a->added.keys, 0, a->n) != a->n) {
-        fprintf(stderr, "tamis-bench: %s lost a key\n", c->name);
+    if (c->query(a->filters[i], &a->added.keys, 0, a->n) != a->n) {
+        fprintf(stderr, "tamis-bench: %s: false negative\n", c->name);
         exit(1);
     }
 }
 
-/* ---- all of it */
+/* ---- the measurement */
 
 static void forget_samples(struct bench_row *row) {
     for (unsigned op = 0; op < OPERATIONS; op++) {
@@ -465,12 +465,12 @@ static void settle_row(struct bench_row *row) {
 void bench_measure(const struct bench_settings *settings, size_t n, enum bench_sort sort,
                    struct bench_results *results) {
     struct arena a = {.settings = settings, .sort = sort, .n = n};
-    a.asked = n <= ASKED_MOST ? ASKED_LEAST : ASKED_MOST;
+    a.queries = n <= QUERIES_MAX ? QUERIES_MIN : QUERIES_MAX;
     make_keys(&a.added, n, sort, key_to_add, n);
-    make_keys(&a.hits, a.asked, sort, key_to_hit, n);
-    make_keys(&a.misses, a.asked, sort, key_to_miss, n);
-    make_keys(&a.both, a.asked, sort, key_of_both, n);
-    a.hashes = bench_allocate(a.asked * sizeof *a.hashes);
+    make_keys(&a.hits, a.queries, sort, key_to_hit, n);
+    make_keys(&a.misses, a.queries, sort, key_to_miss, n);
+    make_keys(&a.both, a.queries, sort, key_of_both, n);
+    a.hashes = bench_allocate(a.queries * sizeof *a.hashes);
     for (size_t i = 0; i < settings->contender_count; i++) {
         enter(&a, i, results);
         if (takes_part(&a, i) && lines_of(&a, i) * 64 > a.lines_bytes) {
@@ -499,7 +499,7 @@ void bench_measure(const struct bench_settings *settings, size_t n, enum bench_s
     free_keys(&a.both);
 }
 
-/* Rows are pointed to while others are appended: they get all of their room at once. */
+/* Callers keep pointers to rows while others are appended, so `rows` never moves. */
 struct bench_row *bench_new_row(struct bench_results *results) {
     if (results->count == results->room) bench_die("too many rows");
     struct bench_row *row = &results->rows[results->count++];

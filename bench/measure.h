@@ -1,4 +1,4 @@
-/* measure.h - what was measured, and the rounds that measure it */
+/* measure.h - the results, and the rounds that measure them */
 #ifndef TAMIS_BENCH_MEASURE_H
 #define TAMIS_BENCH_MEASURE_H
 
@@ -6,10 +6,10 @@
 
 #define BENCH_REPEATS_MAX 64
 
-/* Nanoseconds a key: over the repeats. */
+/* Nanoseconds per key over the repeats. */
 struct bench_figure {
     double best, median; /* 0: not measured */
-    double wall;         /* best, by the clock on the wall; 0 where it says nothing more */
+    double wall;         /* best wall-clock time; 0 where it adds nothing */
     unsigned count;
     double sample[BENCH_REPEATS_MAX];
 };
@@ -47,12 +47,12 @@ struct bench_row {
     bool ours;
     enum bench_sort sort;
     size_t n;
-    double bits_per_key, rate;
-    double over_bound; /* (bits a key) / log2(1 / rate) - 1 */
+    double bits_per_key, fpr;
+    double over_bound; /* (bits per key) / log2(1 / rate) - 1 */
     double table_bytes, peak_bytes;
     struct bench_figure time[OPERATIONS][2]; /* with one thread, with two */
     struct bench_figure limit_read, limit_write;
-    struct bench_figure hashing; /* ours, texts: hashing them; and asking for what that gives */
+    struct bench_figure hashing; /* ours, texts: hashing; `prehashed`: lookups of the hashes */
     struct bench_figure prehashed;
 };
 

@@ -6,16 +6,16 @@
 #include "pool.h"
 #include "tamis.h"
 
-#define BATCH 1024 /* keys a call: what a reader of records would gather */
+#define BATCH 1024 /* keys per call, as a reader of records would collect */
 
-/* setting: the kind, and above it what else the options need. */
+/* setting: the kind, and the arity above it. */
 #define ARITY_SHIFT 8
 
 static tamis_options options_of(const struct bench_contender *self, unsigned threads) {
     tamis_options options = TAMIS_OPTIONS_INIT;
     options.kind = (tamis_kind)(self->setting & 0xff);
     options.arity = self->setting >> ARITY_SHIFT;
-    options.rate = self->rate;
+    options.fpr = self->fpr;
     options.shared = self->shared;
     options.threads = threads;
     options.allocator = bench_pool();
@@ -92,7 +92,8 @@ static size_t ours_remove_batch(void *filter, const struct bench_keys *keys, siz
     return removed;
 }
 
-static size_t ours_ask(const void *filter, const struct bench_keys *keys, size_t from, size_t to) {
+static size_t ours_query(const void *filter, const struct bench_keys *keys, size_t from,
+                         size_t to) {
     size_t found = 0;
     if (keys->words != NULL) {
         for (size_t i = from; i < to; i++) found += tamis_contains_hash(filter, keys->words[i]);
@@ -104,8 +105,8 @@ static size_t ours_ask(const void *filter, const struct bench_keys *keys, size_t
     return found;
 }
 
-static size_t ours_ask_batch(const void *filter, const struct bench_keys *keys, size_t from,
-                             size_t to) {
+static size_t ours_query_batch(const void *filter, const struct bench_keys *keys, size_t from,
+                               size_t to) {
     bool answers[BATCH];
     size_t found = 0;
     for (size_t i = from; i < to; i += BATCH) {
@@ -125,71 +126,71 @@ void bench_hash_texts(const void *filter, const struct bench_keys *keys, uint64_
     }
 }
 
-/* What every kind has, what those have that take keys one by one, and what those have that are
- * made of all keys at once. */
-#define ANY                                                                      \
-    .ours = true, .destroy = ours_destroy, .bytes = ours_bytes, .ask = ours_ask, \
-    .ask_batch = ours_ask_batch
+/* Operations of every kind, of kinds that are filled key by key, and of kinds that are built from
+ * all keys at once. */
+#define ANY                                                                          \
+    .ours = true, .destroy = ours_destroy, .bytes = ours_bytes, .query = ours_query, \
+    .query_batch = ours_query_batch
 #define FILLED .create = ours_create, .add = ours_add, .add_batch = ours_add_batch, ANY
 #define BUILT .build = ours_build, ANY
 #define REMOVES .remove = ours_remove, .remove_batch = ours_remove_batch
 
 static const struct bench_contender contenders[] = {
-    {.name = "block", .what = "block, 1 %", .rate = 0.01, .setting = TAMIS_BLOCK, FILLED},
+    {.name = "block", .what = "block, 1 %", .fpr = 0.01, .setting = TAMIS_BLOCK, FILLED},
     {.name = "block-shared",
      .what = "block, 1 %, adds from several threads",
-     .rate = 0.01,
+     .fpr = 0.01,
      .shared = true,
      .setting = TAMIS_BLOCK,
      FILLED},
-    {.name = "bloom", .what = "bloom, 1 %", .rate = 0.01, .setting = TAMIS_BLOOM, FILLED},
+    {.name = "bloom", .what = "bloom, 1 %", .fpr = 0.01, .setting = TAMIS_BLOOM, FILLED},
     {.name = "bloom-shared",
      .what = "bloom, 1 %, adds from several threads",
-     .rate = 0.01,
+     .fpr = 0.01,
      .shared = true,
      .setting = TAMIS_BLOOM,
      FILLED},
     {.name = "growing",
      .what = "growing from the right size, 1 %",
-     .rate = 0.01,
+     .fpr = 0.01,
      .setting = TAMIS_GROWING,
      FILLED},
     {.name = "counting",
      .what = "counting, 1 %",
-     .rate = 0.01,
+     .fpr = 0.01,
      .setting = TAMIS_COUNTING,
      FILLED,
      REMOVES},
     {.name = "cuckoo",
      .what = "cuckoo, 1 %",
-     .rate = 0.01,
+     .fpr = 0.01,
      .setting = TAMIS_CUCKOO,
      FILLED,
      REMOVES},
     {.name = "cuckoo-0.18%",
      .what = "cuckoo, 0.1835 %: the rate of 12-bit buckets of four",
-     .rate = 0.001835,
+     .fpr = 0.001835,
      .setting = TAMIS_CUCKOO,
      FILLED,
      REMOVES},
-    {.name = "xor", .what = "xor, 1 %", .rate = 0.01, .setting = TAMIS_XOR, BUILT},
+    {.name = "xor", .what = "xor, 1 %", .fpr = 0.01, .setting = TAMIS_XOR, BUILT},
     {.name = "fuse",
-     .what = "fuse, 4 slots a key, 1 %",
-     .rate = 0.01,
+     .what = "fuse, 4 slots per key, 1 %",
+     .fpr = 0.01,
      .setting = TAMIS_FUSE,
      BUILT},
-    {.name = "ribbon", .what = "ribbon, 1 %", .rate = 0.01, .setting = TAMIS_RIBBON, BUILT},
+    {.name = "ribbon", .what = "ribbon, 1 %", .fpr = 0.01, .setting = TAMIS_RIBBON, BUILT},
     {.name = "fuse3-8",
-     .what = "fuse, 3 slots a key, 2^-8",
-     .rate = 1. / 256,
+     .what = "fuse, 3 slots per key, 2^-8",
+     .fpr = 1. / 256,
      .setting = TAMIS_FUSE | 3u << ARITY_SHIFT,
      BUILT},
     {.name = "fuse4-8",
-     .what = "fuse, 4 slots a key, 2^-8",
-     .rate = 1. / 256,
+     .what = "fuse, 4 slots per key, 2^-8",
+     .fpr = 1. / 256,
      .setting = TAMIS_FUSE | 4u << ARITY_SHIFT,
      BUILT},
-    {.name = "ribbon-8", .what = "ribbon, 2^-8", .rate = 1. / 256, .setting = TAMIS_RIBBON, BUILT},
+    {.name = "ribbon-8", .what = "ribbon, 2^-8", .fpr = 1. / 256, .setting = TAMIS_RIBBON, BUILT},
 };
 
 size_t bench_ours(const struct bench_contender **out) {

@@ -1,4 +1,4 @@
-// peer_leveldb.cc - LevelDB's filter policy: a Bloom filter made of all keys of a block
+// peer_leveldb.cc - LevelDB's filter policy: a Bloom filter of all keys of a block
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>
 
@@ -22,7 +22,7 @@ leveldb::Slice slice(const bench_keys *keys, size_t i) {
     return {static_cast<const char *>(keys->texts[i]), keys->lengths[i]};
 }
 
-// The list of slices is what LevelDB itself has to make; it is part of the build.
+// LevelDB itself has to make the list of slices, so it is part of the build.
 void *build(const bench_contender *self, const bench_keys *keys, unsigned) {
     auto *filter = new Filter;
     filter->policy.reset(leveldb::NewBloomFilterPolicy(static_cast<int>(self->setting)));
@@ -36,7 +36,7 @@ void destroy(void *filter) { delete static_cast<Filter *>(filter); }
 
 size_t bytes(const void *filter) { return static_cast<const Filter *>(filter)->bytes.size(); }
 
-size_t ask(const void *filter, const bench_keys *keys, size_t from, size_t to) {
+size_t query(const void *filter, const bench_keys *keys, size_t from, size_t to) {
     const auto *f = static_cast<const Filter *>(filter);
     size_t found = 0;
     for (size_t i = from; i < to; i++) found += f->policy->KeyMayMatch(slice(keys, i), f->bytes);
@@ -46,11 +46,11 @@ size_t ask(const void *filter, const bench_keys *keys, size_t from, size_t to) {
 bench_contender leveldb_contender() {
     bench_contender c = {};
     c.name = "leveldb";
-    c.what = "LevelDB, built-in Bloom filter policy, 11 bits a key";
-    c.rate = 0.01;
+    c.what = "LevelDB, built-in Bloom filter policy, 11 bits per key";
+    c.fpr = 0.01;
     c.build = build;
     c.destroy = destroy;
-    c.ask = ask;
+    c.query = query;
     c.bytes = bytes;
     c.setting = 11;
     return c;

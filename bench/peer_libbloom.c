@@ -7,7 +7,7 @@
 static void *libbloom_create(const struct bench_contender *self, size_t n, bool texts) {
     (void)texts;
     struct bloom *filter = malloc(sizeof *filter);
-    if (filter == NULL || bloom_init(filter, (int)n, self->rate) != 0) {
+    if (filter == NULL || bloom_init(filter, (int)n, self->fpr) != 0) {
         free(filter);
         return NULL;
     }
@@ -33,9 +33,9 @@ static void libbloom_add(void *filter, const struct bench_keys *keys, size_t fro
     }
 }
 
-static size_t libbloom_ask(const void *filter, const struct bench_keys *keys, size_t from,
-                           size_t to) {
-    /* bloom_check only reads, but does not say so. */
+static size_t libbloom_query(const void *filter, const struct bench_keys *keys, size_t from,
+                             size_t to) {
+    /* bloom_check only reads, but its parameter is not const. */
     struct bloom *bloom = (struct bloom *)(uintptr_t)filter;
     size_t found = 0;
     for (size_t i = from; i < to; i++) {
@@ -48,11 +48,11 @@ static size_t libbloom_ask(const void *filter, const struct bench_keys *keys, si
 
 static const struct bench_contender libbloom = {.name = "libbloom",
                                                 .what = "libbloom, classic Bloom, 1 %",
-                                                .rate = 0.01,
+                                                .fpr = 0.01,
                                                 .create = libbloom_create,
                                                 .destroy = libbloom_destroy,
                                                 .add = libbloom_add,
-                                                .ask = libbloom_ask,
+                                                .query = libbloom_query,
                                                 .bytes = libbloom_bytes};
 
 size_t bench_libbloom(const struct bench_contender **out) {

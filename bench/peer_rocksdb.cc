@@ -1,8 +1,8 @@
 // peer_rocksdb.cc - RocksDB's filters: blocked Bloom (FastLocalBloom) and ribbon
 //
-// The policies that make them are public, but the classes of builder and reader are only named
-// in the public headers.  Their declarations below say what the shared library of 7.x has in its
-// tables of virtual functions; bench/CMakeLists.txt leaves this file out for other versions.
+// The policies are public, but the public headers only name the classes of builder and reader.
+// The declarations below match the virtual tables of the shared library of 7.x;
+// bench/CMakeLists.txt omits this file for other versions.
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice.h>
 #include <rocksdb/status.h>
@@ -39,7 +39,7 @@ namespace {
 
 constexpr size_t kBatch = 32;  // as MultiGet: MultiGetContext::MAX_BATCH_SIZE
 enum { kBloom, kRibbon };
-constexpr double kBitsPerKey = 9.9;  // about 1 % for both: the ribbon takes what gives the same
+constexpr double kBitsPerKey = 9.9;  // about 1 % for both; the ribbon is given the same rate
 
 struct Filter {
     std::unique_ptr<const rocksdb::FilterPolicy> policy;
@@ -73,14 +73,14 @@ void destroy(void *filter) { delete static_cast<Filter *>(filter); }
 
 size_t bytes(const void *filter) { return static_cast<const Filter *>(filter)->bytes.size(); }
 
-size_t ask(const void *filter, const bench_keys *keys, size_t from, size_t to) {
+size_t query(const void *filter, const bench_keys *keys, size_t from, size_t to) {
     auto &reader = *static_cast<const Filter *>(filter)->reader;
     size_t found = 0;
     for (size_t i = from; i < to; i++) found += reader.MayMatch(slice(keys, i));
     return found;
 }
 
-size_t ask_batch(const void *filter, const bench_keys *keys, size_t from, size_t to) {
+size_t query_batch(const void *filter, const bench_keys *keys, size_t from, size_t to) {
     auto &reader = *static_cast<const Filter *>(filter)->reader;
     rocksdb::Slice slices[kBatch];
     rocksdb::Slice *pointers[kBatch];
@@ -100,11 +100,11 @@ bench_contender rocksdb_contender(const char *name, const char *what, uint32_t s
     bench_contender c = {};
     c.name = name;
     c.what = what;
-    c.rate = 0.01;
+    c.fpr = 0.01;
     c.build = build;
     c.destroy = destroy;
-    c.ask = ask;
-    c.ask_batch = ask_batch;
+    c.query = query;
+    c.query_batch = query_batch;
     c.bytes = bytes;
     c.setting = setting;
     return c;
@@ -114,8 +114,8 @@ bench_contender rocksdb_contender(const char *name, const char *what, uint32_t s
 
 size_t bench_rocksdb(const bench_contender **out) {
     static const bench_contender contenders[] = {
-        rocksdb_contender("rocksdb-bloom", "RocksDB, FastLocalBloom, 9.9 bits a key", kBloom),
-        rocksdb_contender("rocksdb-ribbon", "RocksDB, ribbon in place of 9.9 Bloom bits a key",
+        rocksdb_contender("rocksdb-bloom", "RocksDB, FastLocalBloom, 9.9 bits per key", kBloom),
+        rocksdb_contender("rocksdb-ribbon", "RocksDB, ribbon in place of 9.9 Bloom bits per key",
                           kRibbon)};
     out[0] = &contenders[0];
     out[1] = &contenders[1];

@@ -1,7 +1,7 @@
 /* pool.c - see pool.h
  *
- * Small blocks are malloc's.  A large one is the smallest of those that are kept that it fits into,
- * unless more than half of it would lie idle, or else a new mapping. */
+ * Small blocks come from malloc.  A large one is the smallest kept block that is large enough,
+ * unless more than half of it would stay unused; then it is a new mapping. */
 #define _GNU_SOURCE
 
 #include "pool.h"

@@ -1,9 +1,9 @@
-/* pool.h - memory for our filters that is used again
+/* pool.h - reuses memory for our filters
  *
- * The peers take their memory from malloc, which keeps what was freed (main.c).  The library maps
- * large tables itself and gives them back, so that each of its filters would pay for fresh pages:
- * 0.1 to 4 ms a MiB, and 3 ns a key of what is measured in bad minutes.  In the benchmark they come
- * from here: in huge pages, as the library's own, mapped once. */
+ * The peers allocate with malloc, which keeps freed memory (main.c).  The library maps large
+ * tables and unmaps them, so each of its filters would pay for fresh pages: 0.1 to 4 ms per MiB,
+ * up to 3 ns per key.  In the benchmark they come from this pool: in huge pages, as in the
+ * library, mapped once. */
 #ifndef TAMIS_BENCH_POOL_H
 #define TAMIS_BENCH_POOL_H
 
@@ -16,7 +16,7 @@ tamis_allocator bench_pool(void);
  * measured. */
 void bench_pool_leave(void);
 
-/* Gives back what is not in use. */
+/* Returns unused memory to the system. */
 void bench_pool_trim(void);
 
 #endif

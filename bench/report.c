@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "contenders.h"
 #include "machine.h"
 #include "tamis.h"
 
@@ -36,7 +37,7 @@ void bench_print_machine(FILE *out, const struct bench_settings *settings) {
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
     fprintf(out,
             "tamis %s, %s, %s, %s.\n"
-            "Nanoseconds a key: best (median) of %u repeats, CPU time of the thread, pinned;\n"
+            "Nanoseconds per key: best (median) of %u repeats, CPU time of the thread, pinned;\n"
             "all contenders interleaved in one process.\n",
             tamis_version(), processor, compiler, date, settings->repeats);
 }
@@ -68,8 +69,8 @@ static const struct bench_figure *batch_or_single(const struct bench_row *row,
 }
 
 static void space_row(FILE *out, const struct bench_row *row) {
-    fprintf(out, "| %s | %.2f | %.4g %% | %+.1f %% |", row->name, row->bits_per_key,
-            100 * row->rate, 100 * row->over_bound);
+    fprintf(out, "| %s | %.2f | %.4g %% | %+.1f %% |", row->name, row->bits_per_key, 100 * row->fpr,
+            100 * row->over_bound);
     cell(out, &row->time[OP_BUILD][0]);
     cell(out, &row->time[OP_BUILD][1]);
     cell(out, &row->time[OP_ADD][0]);
@@ -85,7 +86,7 @@ static void space_row(FILE *out, const struct bench_row *row) {
     }
 }
 
-static void question_row(FILE *out, const struct bench_row *row) {
+static void lookup_row(FILE *out, const struct bench_row *row) {
     fprintf(out, "| %s |", row->name);
     cell(out, &row->time[OP_HIT][0]);
     cell(out, &row->time[OP_MISS][0]);
@@ -101,10 +102,10 @@ static void question_row(FILE *out, const struct bench_row *row) {
 }
 
 static const char space_head[] =
-    "| filter | bits/key | rate | over the bound | build | build, 2 threads | add | add, batch "
+    "| filter | bits/key | FPR | over the bound | build | build, 2 threads | add | add, batch "
     "| add, batch, 2 threads | times the limit | remove | remove, batch | peak bytes/key |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-static const char question_head[] =
+static const char lookup_head[] =
     "| filter | hit | miss | 50/50 | hit, batch | miss, batch | 50/50, batch | miss, 2 threads "
     "| miss, batch, 2 threads | limit | times the limit |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|\n";
@@ -126,15 +127,15 @@ void bench_print_tables(FILE *out, const struct bench_results *results) {
         if (!first_of_table(results, i)) continue;
         char n[32];
         bench_count_text(n, sizeof n, first->n);
-        fprintf(out, "\n### %s %s keys: space, builds, changes\n\n%s", n,
+        fprintf(out, "\n### %s %s keys: space, builds, adds, removes\n\n%s", n,
                 bench_sort_name[first->sort], space_head);
         for (size_t j = i; j < results->count; j++) {
             if (same_table(first, &results->rows[j])) space_row(out, &results->rows[j]);
         }
-        fprintf(out, "\n### %s %s keys: questions\n\n%s", n, bench_sort_name[first->sort],
-                question_head);
+        fprintf(out, "\n### %s %s keys: lookups\n\n%s", n, bench_sort_name[first->sort],
+                lookup_head);
         for (size_t j = i; j < results->count; j++) {
-            if (same_table(first, &results->rows[j])) question_row(out, &results->rows[j]);
+            if (same_table(first, &results->rows[j])) lookup_row(out, &results->rows[j]);
         }
     }
 }
@@ -154,16 +155,16 @@ void bench_print_json(FILE *out, const struct bench_results *results) {
     bench_compiler(compiler, sizeof compiler);
     fprintf(out,
             "{\"version\": \"%s\", \"machine\": \"%s\", \"compiler\": \"%s\", \"unit\": "
-            "\"nanoseconds a key\", \"rows\": [",
+            "\"nanoseconds per key\", \"rows\": [",
             tamis_version(), processor, compiler);
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
         fprintf(out,
                 "%s\n  {\"name\": \"%s\", \"ours\": %s, \"keys\": \"%s\", \"n\": %zu, "
-                "\"bits_per_key\": %.5g, \"rate\": %.5g, \"over_bound\": %.4g, "
+                "\"bits_per_key\": %.5g, \"fpr\": %.5g, \"over_bound\": %.4g, "
                 "\"table_bytes\": %.0f, \"peak_bytes\": %.0f",
                 i > 0 ? "," : "", row->name, row->ours ? "true" : "false",
-                bench_sort_name[row->sort], row->n, row->bits_per_key, row->rate, row->over_bound,
+                bench_sort_name[row->sort], row->n, row->bits_per_key, row->fpr, row->over_bound,
                 row->table_bytes, row->peak_bytes);
         for (unsigned op = 0; op < OPERATIONS; op++) {
             char two[64];
@@ -211,25 +212,35 @@ static void lend_limit(const struct bench_results *results, struct bench_row *ro
     }
 }
 
+static bool is_ours(const char *name) {
+    const struct bench_contender *ours[BENCH_CONTENDERS_MAX];
+    const size_t count = bench_ours(ours);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(ours[i]->name, name) == 0) return true;
+    }
+    return false;
+}
+
 bool bench_read_rows(const char *path, struct bench_results *results) {
     char line[2048], name[BENCH_NAME_MAX], sort[32];
     FILE *file = fopen(path, "r");
     if (file == NULL) return false;
     while (fgets(line, sizeof line, file) != NULL) {
         size_t n;
-        double bits, rate;
+        double bits, fpr;
         int used = 0;
-        if (sscanf(line, "%31s\t%31s\t%zu\t%lf\t%lf%n", name, sort, &n, &bits, &rate, &used) != 5) {
+        if (sscanf(line, "%31s\t%31s\t%zu\t%lf\t%lf%n", name, sort, &n, &bits, &fpr, &used) != 5) {
             continue;
         }
         struct bench_row *row = bench_new_row(results);
         snprintf(row->name, sizeof row->name, "%s", name);
+        row->ours = is_ours(name);
         row->sort = strcmp(sort, "texts") == 0 ? SORT_TEXTS : SORT_WORDS;
         row->n = n;
         row->bits_per_key = bits;
         row->table_bytes = bits / 8 * (double)n;
-        row->rate = rate;
-        if (rate > 0 && rate < 1) row->over_bound = bits / -log2(rate) - 1;
+        row->fpr = fpr;
+        if (fpr > 0 && fpr < 1) row->over_bound = bits / -log2(fpr) - 1;
         read_figures(line + used, row);
         lend_limit(results, row);
     }

@@ -1,6 +1,6 @@
 /* timed.c - tamis-timed REPORT COMMAND...: runs a command and appends to the file REPORT
  *
- *     seconds on the wall, seconds of CPU, peak memory in bytes
+ *     wall-clock seconds, CPU seconds, peak memory in bytes
  *
  * Its exit code is the command's. */
 #define _GNU_SOURCE

@@ -6,7 +6,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "keys.h"
+#include "batch.h"
 #include "utf8.h"
 
 void batch_start(struct batch *batch) {
@@ -62,21 +62,14 @@ static size_t split_steps(struct batch *batch, const struct block *block, uint8_
     *scanned = at;
     return start;
 }
-#else
-static size_t split_steps(struct batch *batch, const struct block *block, uint8_t delimiter,
-                          size_t start, size_t *scanned) {
-    (void)batch;
-    (void)block;
-    (void)delimiter;
-    *scanned = start;
-    return start;
-}
 #endif
 
 bool batch_next(struct batch *batch, const struct block *block, uint8_t delimiter, size_t *at) {
-    size_t scanned;
+    size_t start = *at, scanned = start;
     batch->count = 0;
-    size_t start = split_steps(batch, block, delimiter, *at, &scanned);
+#if defined(__SSE2__)
+    start = split_steps(batch, block, delimiter, start, &scanned);
+#endif
     while (start < block->length && batch->count < BATCH_KEYS) {
         const uint8_t *const found =
             (const uint8_t *)memchr(block->data + scanned, delimiter, block->length - scanned);
@@ -137,18 +130,16 @@ static bool bad_digit(struct piece piece, struct record_error *error) {
         return FAIL(error, "an odd number of hexadecimal digits (%zu)", piece.length);
     }
     if (piece.at[i] > ' ' && piece.at[i] < 127) {
-        return FAIL(error, "'%c' at byte %zu is no hexadecimal digit", piece.at[i], i + 1);
+        return FAIL(error, "'%c' at byte %zu is not a hexadecimal digit", piece.at[i], i + 1);
     }
-    return FAIL(error, "byte 0x%02x at byte %zu is no hexadecimal digit", (unsigned)piece.at[i],
-                i + 1);
+    const bool strip = piece.at[i] == '\r' && i + 1 == piece.length;
+    return FAIL(error, "byte 0x%02x at byte %zu is not a hexadecimal digit%s",
+                (unsigned)piece.at[i], i + 1, strip ? "; use --strip-cr" : "");
 }
 
 static bool decode_hex(struct piece *piece, uint8_t *to, struct record_error *error) {
-    if (piece->length % 2 != 0) return bad_digit(*piece, error);
-    for (size_t i = 0; i < piece->length / 2; i++) {
-        const unsigned high = hex_digit(piece->at[2 * i]), low = hex_digit(piece->at[2 * i + 1]);
-        if ((high | low) >= 16) return bad_digit(*piece, error);
-        to[i] = (uint8_t)(high << 4 | low);
+    if (piece->length % 2 != 0 || !hex_decode(piece->at, piece->length / 2, to)) {
+        return bad_digit(*piece, error);
     }
     piece->at = to;
     piece->length /= 2;
@@ -158,7 +149,9 @@ static bool decode_hex(struct piece *piece, uint8_t *to, struct record_error *er
 static bool decode_hash(struct piece piece, uint64_t *hash, struct record_error *error) {
     uint64_t value = 0;
     if (piece.length != 16) {
-        return FAIL(error, "a hash must have 16 hexadecimal digits, not %zu bytes", piece.length);
+        const bool strip = piece.length == 17 && piece.at[16] == '\r';
+        return FAIL(error, "a hash must have 16 hexadecimal digits, not %zu bytes%s", piece.length,
+                    strip ? "; use --strip-cr" : "");
     }
     for (size_t i = 0; i < 16; i++) {
         const unsigned digit = hex_digit(piece.at[i]);
@@ -213,7 +206,9 @@ static bool parse_integer(struct piece piece, bool *negative, uint64_t *size) {
 static bool no_such_type(struct piece piece, uint32_t type, struct record_error *error) {
     char text[72];
     record_text(piece.at, piece.length, text, sizeof text);
-    return FAIL(error, "'%s' is no %s", text, key_type_name(type));
+    const bool strip = piece.length > 0 && piece.at[piece.length - 1] == '\r';
+    return FAIL(error, "'%s' is not of type %s%s", text, key_type_name(type),
+                strip ? "; use --strip-cr" : "");
 }
 
 static bool encode_integer(struct piece *piece, uint32_t type, uint8_t *to,
@@ -243,48 +238,30 @@ static bool is_decimal(struct piece piece) {
 static bool encode_float(struct piece *piece, uint32_t type, uint8_t *to,
                          struct record_error *error) {
     char *const text = (char *)to, *end; /* there is room for it, and it is not needed for long */
-    uint64_t bits = 0;
-    size_t bytes = 8;
-    double value = 0;
-    float single = 0;
+    const bool single = type == TAMIS_KEY_F32;
+    uint32_t single_bits;
+    uint64_t bits;
     memcpy(text, piece->at, piece->length);
     text[piece->length] = '\0';
-    if (type == TAMIS_KEY_F32) {
-        single = strtof(text, &end);
-    } else {
-        value = strtod(text, &end);
-    }
-    if (end == text || end != text + piece->length || !is_decimal(*piece)) {
-        return no_such_type(*piece, type, error);
-    }
+    const float narrow = single ? strtof(text, &end) : 0;
+    const double value = single ? narrow : strtod(text, &end);
     /* As integers do not wrap, what is too large is not taken for infinity. */
-    if (isinf(type == TAMIS_KEY_F32 ? single : value) && strpbrk(text, "iI") == NULL) {
+    const bool overflow = isinf(value) && strpbrk(text, "iI") == NULL;
+    if (end == text || end != text + piece->length || !is_decimal(*piece) || overflow) {
         return no_such_type(*piece, type, error);
     }
-    if (type == TAMIS_KEY_F32) {
-        uint32_t half;
-        memcpy(&half, &single, 4);
-        bits = half;
-        bytes = 4;
-    } else {
-        memcpy(&bits, &value, 8);
-    }
-    piece->length = store_little(to, bits, bytes);
+    memcpy(&single_bits, &narrow, 4);
+    memcpy(&bits, &value, 8);
+    piece->length = store_little(to, single ? single_bits : bits, single ? 4 : 8);
     piece->at = to;
     return true;
 }
 
 static bool encode_typed(struct piece *piece, uint32_t type, uint8_t *to,
                          struct record_error *error) {
-    switch (type) {
-        case TAMIS_KEY_UTF16:
-            return encode_utf16(piece, to, error);
-        case TAMIS_KEY_F32:
-        case TAMIS_KEY_F64:
-            return encode_float(piece, type, to, error);
-        default:
-            return encode_integer(piece, type, to, error);
-    }
+    if (type == TAMIS_KEY_UTF16) return encode_utf16(piece, to, error);
+    const bool is_float = type == TAMIS_KEY_F32 || type == TAMIS_KEY_F64;
+    return (is_float ? encode_float : encode_integer)(piece, type, to, error);
 }
 
 static void fold_case(struct piece *piece, uint8_t *to) {
@@ -329,7 +306,15 @@ static bool make_key(const tamis_key_form *form, struct piece *piece, uint64_t *
     return true;
 }
 
-bool batch_keys(struct batch *batch, const tamis_key_form *form, struct record_error *error) {
+/* The batch ends before its record i. */
+static bool cut(struct batch *batch, size_t i, struct record_error *error) {
+    error->is = true;
+    error->record = i;
+    batch->count = i;
+    return false;
+}
+
+static bool make_keys(struct batch *batch, const tamis_key_form *form, struct record_error *error) {
     batch->keys = batch->record;
     batch->lengths = batch->record_length;
     if (form->flags == 0 && form->field == 0 && form->type == TAMIS_KEY_BYTES) return true;
@@ -339,12 +324,7 @@ bool batch_keys(struct batch *batch, const tamis_key_form *form, struct record_e
     batch->lengths = batch->made_length;
     for (size_t i = 0; i < batch->count; i++) {
         struct piece piece = {(const uint8_t *)batch->record[i], batch->record_length[i]};
-        if (!make_key(form, &piece, &batch->hash[i], scratch, error)) {
-            error->is = true;
-            error->record = i;
-            batch->count = i;
-            return false;
-        }
+        if (!make_key(form, &piece, &batch->hash[i], scratch, error)) return cut(batch, i, error);
         scratch += slot_bytes(batch->record_length[i]);
         batch->made[i] = piece.at;
         batch->made_length[i] = piece.length;
@@ -352,25 +332,15 @@ bool batch_keys(struct batch *batch, const tamis_key_form *form, struct record_e
     return true;
 }
 
-bool batch_keys_of(struct batch *batch, const tamis_key_form *form, uint32_t key_bytes,
-                   struct record_error *error) {
-    const bool all = batch_keys(batch, form, error);
+bool batch_keys(struct batch *batch, const tamis_key_form *form, uint32_t key_bytes,
+                struct record_error *error) {
+    const bool all = make_keys(batch, form, error);
     for (size_t i = 0; key_bytes != 0 && i < batch->count; i++) {
         if (batch->lengths[i] == key_bytes) continue;
-        error->is = true;
-        error->record = i;
-        batch->count = i;
-        return FAIL(error, "the key has %zu bytes, and those of the filter have %u",
-                    batch->lengths[i], (unsigned)key_bytes);
-    }
-    return all;
-}
-
-bool batch_hashes(struct batch *batch, const tamis_key_form *form, const tamis_filter *filter,
-                  struct record_error *error) {
-    const bool all = batch_keys(batch, form, error);
-    if (!(form->flags & TAMIS_KEY_PREHASHED)) {
-        tamis_hash_batch(filter, batch->keys, batch->lengths, batch->count, batch->hash);
+        snprintf(error->text, sizeof error->text,
+                 "the key has %zu bytes, and those of the filter have %u", batch->lengths[i],
+                 (unsigned)key_bytes);
+        return cut(batch, i, error);
     }
     return all;
 }

@@ -1,10 +1,10 @@
-/* cli.h - what every part of the command shares: exit codes, the table of commands, errors
+/* cli.h - what every part of the command shares: exit codes, errors
  *
  * The command stands on include/tamis.h alone.  One file per subcommand (cmd_*.c) parses its
  * options, opens its filters and hands a job to the pipeline; everything that two of them need
  * has a file of its own.
  *
- *     options   the words of the command line            keys      record -> key bytes -> hash
+ *     options   definitions of options, the parser     keys      record -> key bytes -> hash
  *     numbers   10K, 64Ki, 1%, 1/1000 and back to text   pipeline  blocks through threads, in order
  *     records   inputs -> blocks of whole records        output    buffered bytes to a descriptor
  *     filters   opening, saving, what a status means     progress  the line on a terminal
@@ -32,27 +32,6 @@ enum exit_code {
 };
 
 struct args;
-struct option_spec;
-
-#define COMMAND_GROUPS 4
-
-/* One subcommand: its line in the table of main.c and its --help. */
-struct command {
-    const char *name;
-    const char *summary;                              /* one line, for the list of commands */
-    const char *usage;                                /* what follows the name */
-    const char *about;                                /* a paragraph or two */
-    const struct option_spec *groups[COMMAND_GROUPS]; /* tables of options, NULL at the end */
-    const char *examples;
-    int (*run)(struct args *args);
-};
-
-extern const struct command command_add, command_bench, command_build, command_convert,
-    command_info, command_measure, command_merge, command_plan, command_query, command_redis,
-    command_remove, command_uniq, command_verify;
-
-/* All of them, in the order in which they are listed; NULL at the end. */
-extern const struct command *const commands[];
 
 #if defined(__GNUC__)
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
@@ -75,5 +54,8 @@ void say(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Memory or die. */
 void *need(size_t size);
 void *need_more(void *block, size_t size);
+
+/* Room for `count` elements of `each` bytes: at least doubles the capacity if that is too small. */
+void *need_room(void *block, size_t *capacity, size_t count, size_t each);
 
 #endif

@@ -1,36 +1,23 @@
 /* cmd_bench.c - tamis bench: what the kinds cost on this machine
  *
- * For each kind a filter of n keys is built, filled and asked, one key at a time and in
+ * For each kind a filter of n keys is built, filled and queried, one key at a time and in
  * batches.  Keys are 64-bit hashes, so that the filter is measured and not the hash of text.
- * Every figure is the best of a few rounds: what disturbs a measurement makes it slower. */
-#define _POSIX_C_SOURCE 200809L
-
+ * Every figure is the best of a few rounds, because disturbances only make it slower. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "filters.h"
 #include "json.h"
 #include "numbers.h"
 #include "output.h"
-#include "plot.h"
+#include "svg_file.h"
 #include "term.h"
-
-static const struct option_spec bench_options[] = {
-    {OPT_NUMBER, 'n', "keys", "N", "keys in the filters (default 1M)"},
-    {OPT_RATE, 'p', "rate", "RATE", "false positive rate (default 1%)"},
-    {OPT_KIND, 'k', "kind", "KIND", "only this kind; may be given several times"},
-    {OPT_THREADS, 'j', "threads", "N", "threads for building (default: all cores)"},
-    {OPT_JSON, '\0', "json", NULL, "as JSON"},
-    {OPT_SVG, '\0', "svg", "FILE", "draw time against size into FILE"},
-    OPTIONS_END};
 
 #define KINDS_MAX 16
 #define ROUNDS 3
-#define ASKED_LEAST                                                              \
-    1000000 /* keys asked for in a round, so that small filters are measured too \
-             */
+/* Lookups in a round, so that small filters are measured too. */
+#define LOOKUPS_MIN 1000000
 #define BENCH_BATCH 1024
 
 enum measurement { BUILD, ADD, ADD_BATCH, HIT, MISS, HIT_BATCH, MISS_BATCH, MEASUREMENTS };
@@ -47,31 +34,23 @@ struct row {
     tamis_kind kind;
     tamis_status status;
     double nanoseconds[MEASUREMENTS]; /* per key; 0: it cannot do that */
-    double bits_per_key, rate;
+    double bits_per_key, fpr;
 };
 
 struct bench {
     uint64_t n;
-    double rate;
+    double fpr;
     struct run_options run;
     bool json;
     const char *svg;
-    size_t asked; /* keys asked for in a round */
+    size_t lookups; /* in a round */
     uint64_t *members, *others;
     bool *answers;
     size_t count;
     struct row rows[KINDS_MAX];
 };
 
-static double seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* ---- the keys */
-
-/* A permutation of the hashes, so that keys are asked in another order than they were added. */
+/* Permutes the hashes, so that keys are looked up in another order than they were added. */
 static void shuffle(uint64_t *keys, size_t count) {
     for (size_t i = count; i > 1; i--) {
         const size_t j = (size_t)(tamis_hash_integer(i + UINT64_C(77) * count) % i);
@@ -82,17 +61,15 @@ static void shuffle(uint64_t *keys, size_t count) {
 }
 
 static void bench_keys(struct bench *b) {
-    b->asked = b->n > ASKED_LEAST ? (size_t)b->n : ASKED_LEAST;
-    b->members = (uint64_t *)need(b->asked * sizeof(uint64_t));
-    b->others = (uint64_t *)need(b->asked * sizeof(uint64_t));
-    b->answers = (bool *)need(b->asked);
-    for (size_t i = 0; i < b->asked; i++) {
+    b->lookups = b->n > LOOKUPS_MIN ? (size_t)b->n : LOOKUPS_MIN;
+    b->members = (uint64_t *)need(b->lookups * sizeof(uint64_t));
+    b->others = (uint64_t *)need(b->lookups * sizeof(uint64_t));
+    b->answers = (bool *)need(b->lookups);
+    for (size_t i = 0; i < b->lookups; i++) {
         b->members[i] = tamis_hash_integer(i % (size_t)b->n);
         b->others[i] = tamis_hash_integer(UINT64_C(1) << 60 | i);
     }
 }
-
-/* ---- one kind */
 
 static void best(struct row *row, enum measurement what, double elapsed, size_t keys) {
     const double each = 1e9 * elapsed / (double)keys;
@@ -103,7 +80,7 @@ static tamis_options bench_want(const struct bench *b, tamis_kind kind) {
     tamis_options want = TAMIS_OPTIONS_INIT;
     want.kind = kind;
     want.capacity = b->n;
-    want.rate = b->rate;
+    want.fpr = b->fpr;
     want.hasher = TAMIS_HASH_NONE;
     want.threads = run_options_threads(&b->run);
     return want;
@@ -111,9 +88,9 @@ static tamis_options bench_want(const struct bench *b, tamis_kind kind) {
 
 static void bench_build(const struct bench *b, struct row *row, tamis_filter **filter) {
     const tamis_options want = bench_want(b, row->kind);
-    const double start = seconds();
+    const double start = seconds_now();
     row->status = tamis_build_hash(&want, b->members, (size_t)b->n, filter);
-    best(row, BUILD, seconds() - start, (size_t)b->n);
+    best(row, BUILD, seconds_now() - start, (size_t)b->n);
 }
 
 static void bench_add(const struct bench *b, struct row *row, bool batches) {
@@ -121,7 +98,7 @@ static void bench_add(const struct bench *b, struct row *row, bool batches) {
     tamis_filter *filter;
     row->status = tamis_create(&want, &filter);
     if (row->status != TAMIS_OK) return;
-    const double start = seconds();
+    const double start = seconds_now();
     if (batches) {
         for (size_t i = 0; i < b->n && row->status == TAMIS_OK; i += BENCH_BATCH) {
             const size_t left = (size_t)b->n - i;
@@ -133,18 +110,18 @@ static void bench_add(const struct bench *b, struct row *row, bool batches) {
             row->status = tamis_add_hash(filter, b->members[i], NULL);
         }
     }
-    best(row, batches ? ADD_BATCH : ADD, seconds() - start, (size_t)b->n);
+    best(row, batches ? ADD_BATCH : ADD, seconds_now() - start, (size_t)b->n);
     tamis_free(filter);
 }
 
-static size_t ask_one_by_one(const tamis_filter *filter, const uint64_t *keys, size_t count) {
+static size_t query_singly(const tamis_filter *filter, const uint64_t *keys, size_t count) {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) found += tamis_contains_hash(filter, keys[i]);
     return found;
 }
 
-static size_t ask_in_batches(const tamis_filter *filter, const uint64_t *keys, size_t count,
-                             bool *answers) {
+static size_t query_in_batches(const tamis_filter *filter, const uint64_t *keys, size_t count,
+                               bool *answers) {
     size_t found = 0;
     for (size_t i = 0; i < count; i += BENCH_BATCH) {
         const size_t left = count - i;
@@ -154,23 +131,26 @@ static size_t ask_in_batches(const tamis_filter *filter, const uint64_t *keys, s
     return found;
 }
 
-static void bench_ask(const struct bench *b, struct row *row, const tamis_filter *filter) {
-    double start = seconds();
-    size_t found = ask_one_by_one(filter, b->members, b->asked);
-    best(row, HIT, seconds() - start, b->asked);
-    start = seconds();
-    found += ask_in_batches(filter, b->members, b->asked, b->answers);
-    best(row, HIT_BATCH, seconds() - start, b->asked);
-    if (found != 2 * b->asked) die("%s has lost a key", tamis_kind_name(row->kind));
+static size_t timed_query(const struct bench *b, struct row *row, enum measurement what,
+                          const tamis_filter *filter) {
+    const uint64_t *keys = what == HIT || what == HIT_BATCH ? b->members : b->others;
+    const bool batches = what == HIT_BATCH || what == MISS_BATCH;
+    const double start = seconds_now();
+    const size_t found = batches ? query_in_batches(filter, keys, b->lookups, b->answers)
+                                 : query_singly(filter, keys, b->lookups);
+    best(row, what, seconds_now() - start, b->lookups);
+    return found;
+}
 
-    start = seconds();
-    found = ask_one_by_one(filter, b->others, b->asked);
-    best(row, MISS, seconds() - start, b->asked);
-    start = seconds();
-    const size_t again = ask_in_batches(filter, b->others, b->asked, b->answers);
-    best(row, MISS_BATCH, seconds() - start, b->asked);
-    if (found != again) die("%s answers a batch otherwise", tamis_kind_name(row->kind));
-    row->rate = (double)found / (double)b->asked;
+static void bench_query(const struct bench *b, struct row *row, const tamis_filter *filter) {
+    const char *kind = tamis_kind_name(row->kind);
+    const size_t hits = timed_query(b, row, HIT, filter) + timed_query(b, row, HIT_BATCH, filter);
+    if (hits != 2 * b->lookups) die("%s: a key is missing (a bug)", kind);
+    const size_t found = timed_query(b, row, MISS, filter);
+    if (timed_query(b, row, MISS_BATCH, filter) != found) {
+        die("%s: batch and single lookups differ (a bug)", kind);
+    }
+    row->fpr = (double)found / (double)b->lookups;
 }
 
 static void bench_kind(const struct bench *b, struct row *row) {
@@ -179,7 +159,7 @@ static void bench_kind(const struct bench *b, struct row *row) {
         bench_build(b, row, &filter);
         if (row->status != TAMIS_OK) break;
         row->bits_per_key = filter_facts(filter).bits_per_key;
-        bench_ask(b, row, filter);
+        bench_query(b, row, filter);
         tamis_free(filter);
         if (tamis_kind_caps(row->kind) & TAMIS_CAN_ADD) {
             bench_add(b, row, false);
@@ -188,14 +168,12 @@ static void bench_kind(const struct bench *b, struct row *row) {
     }
 }
 
-/* ---- results */
-
 static void bench_json(const struct bench *b) {
     struct json json = {stdout, 0, false};
     json_open(&json, NULL, '{');
     json_string(&json, "version", tamis_version());
     json_whole(&json, "n", b->n);
-    json_real(&json, "fpr", b->rate);
+    json_real(&json, "fpr", b->fpr);
     json_whole(&json, "threads", run_options_threads(&b->run));
     json_open(&json, "families", '[');
     for (size_t i = 0; i < b->count; i++) {
@@ -204,7 +182,7 @@ static void bench_json(const struct bench *b) {
         json_open(&json, NULL, '{');
         json_string(&json, "kind", tamis_kind_name(row->kind));
         json_real(&json, "bits_per_key", row->bits_per_key);
-        json_real(&json, "fpr", row->rate);
+        json_real(&json, "fpr", row->fpr);
         for (size_t m = 0; m < MEASUREMENTS; m++) {
             char name[32];
             snprintf(name, sizeof name, "%s_ns", columns[m].name);
@@ -238,7 +216,7 @@ static void print_row(const struct row *row) {
             printf("%7s", "-");
         }
     }
-    printf("%10.2f%10s\n", row->bits_per_key, text_rate(row->rate).at);
+    printf("%10.2f%10s\n", row->bits_per_key, text_fpr(row->fpr).at);
     fflush(stdout);
 }
 
@@ -264,47 +242,36 @@ static void bench_bars(const struct bench *b) {
 }
 
 static void bench_draw(const struct bench *b) {
-    const struct axis x = {"bits per key", false, 0, 0};
-    const struct axis y = {"ns to look up an absent key, in batches", false, 0, 0};
-    struct plot plot;
-    plot_start(&plot, "Time against size", x, y);
+    struct plot plot = {.title = "Lookup time by size",
+                        .x = {"size, bits per key", false, 0, 0},
+                        .y = {"nanoseconds per absent key, in batches", false, 0, 0}};
     for (size_t i = 0; i < b->count; i++) {
         const struct row *row = &b->rows[i];
-        struct series *s = plot_series(&plot, tamis_kind_name(row->kind), false);
+        struct plot_series *s = plot_series(&plot, tamis_kind_name(row->kind), false);
         if (row->status == TAMIS_OK) {
             plot_point(&plot, s, row->bits_per_key, row->nanoseconds[MISS_BATCH]);
         }
     }
-    plot_svg(&plot, 1, b->svg);
-    plot_free(&plot);
+    svg_file_write(&plot, 1, b->svg);
 }
 
-/* ---- the command */
-
 static void bench_parse(struct args *args, struct bench *b) {
+    tamis_kind kind;
+    const struct binding list[] = {
+        {OPT_NUMBER, .number = &b->n, .low = 1, .high = UINT64_C(1) << 36},
+        {OPT_FPR, .fpr = &b->fpr},
+        {OPT_KIND, .kind = &kind},
+        {OPT_JSON, .flag = &b->json},
+        {OPT_SVG, .text = &b->svg},
+        {0}};
     for (int id; (id = args_next(args)) != ARG_END;) {
-        switch (id) {
-            case OPT_NUMBER:
-                b->n = number_within("-n", args->value, 1, UINT64_C(1) << 36);
-                break;
-            case OPT_RATE:
-                b->rate = rate_of("-p", args->value);
-                break;
-            case OPT_KIND:
-                if (b->count < KINDS_MAX) b->rows[b->count++].kind = kind_of(args->value);
-                break;
-            case OPT_JSON:
-                b->json = true;
-                break;
-            case OPT_SVG:
-                b->svg = plot_file(args->value);
-                break;
-            case ARG_OPERAND:
-                die("'%s' is not expected here: bench reads no files", args->value);
-            default:
-                run_options_take(&b->run, id, args);
+        if (id == ARG_OPERAND) {
+            die("'%s' is not expected here: bench reads no files", args->value);
         }
+        if (!args_store(args, id, list)) run_options_take(&b->run, id, args);
+        if (id == OPT_KIND && b->count < KINDS_MAX) b->rows[b->count++].kind = kind;
     }
+    svg_file_check(b->svg);
     if (b->count != 0) return;
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO && b->count < KINDS_MAX;
          k = tamis_kind_next(k)) {
@@ -313,13 +280,13 @@ static void bench_parse(struct args *args, struct bench *b) {
 }
 
 static int bench_main(struct args *args) {
-    struct bench b = {.n = 1000000, .rate = 0.01};
+    struct bench b = {.n = 1000000, .fpr = 0.01};
     bench_parse(args, &b);
     bench_keys(&b);
     shuffle(b.members, (size_t)b.n);
     if (!b.json) {
         printf("%s at a rate of %s; nanoseconds per key, best of %d\n\n",
-               text_things(b.n, "key").at, text_rate(b.rate).at, ROUNDS);
+               text_things(b.n, "key").at, text_fpr(b.fpr).at, ROUNDS);
         print_heads();
     }
     for (size_t i = 0; i < b.count; i++) {
@@ -337,13 +304,22 @@ static int bench_main(struct args *args) {
 }
 
 const struct command command_bench = {
-    "bench",
-    "measure the kinds on this machine",
-    "[-n N] [-k KIND]... [--json] [--svg FILE]",
-    "Builds, fills and asks a filter of each kind and tells how many nanoseconds a key takes,\n"
-    "one by one and in batches, beside the size and the measured rate.",
-    {bench_options, NULL, NULL, NULL},
-    "  tamis bench\n"
-    "  tamis bench -n 10M -p 0.1% -k fuse -k block\n"
-    "  tamis bench --json --svg bench.svg > bench.json",
-    bench_main};
+    .name = "bench",
+    .summary = "measure the kinds of filters on this machine",
+    .usage = "[-n N] [-k KIND]... [--json] [--svg FILE]",
+    .about =
+        "Builds, fills and queries a filter of each kind. Prints the nanoseconds per key, for "
+        "single calls and in batches, beside the bits per key and the measured false positive "
+        "rate.",
+    .details =
+        "Keys are 64-bit hashes, so that the filter is measured and not the hashing of text. "
+        "Every figure is the best of three rounds. On a terminal it draws a bar for each "
+        "kind; --svg plots the time of a query against the size.",
+    .options = {OPT_KEYS, OPT_FPR, OPT_MEASURED_KIND, OPT_JSON, OPT_SVG, OPT_THREADS},
+    .exits = {[EXIT_DONE] = "done", [EXIT_ERROR] = "error"},
+    .examples =
+        "  tamis bench\n"
+        "  tamis bench -n 10M -p 0.1% -k fuse -k block\n"
+        "  tamis bench --json --svg bench.svg > bench.json\n",
+    .see = "plan",
+    .run = bench_main};

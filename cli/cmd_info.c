@@ -1,4 +1,4 @@
-/* cmd_info.c - tamis info: what a filter is and how it does */
+/* cmd_info.c - tamis info: the parameters and the state of filters */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +9,13 @@
 #include "request.h"
 #include "term.h"
 
-static const struct option_spec info_options[] = {
-    {OPT_JSON, '\0', "json", NULL, "as JSON: an object, or an array of them for several files"},
-    {OPT_FROM, '\0', "from", "FORMAT", "the filter's format, where its content does not tell"},
-    {OPT_PART, '\0', "part", "NAME", "only this filter of a file that holds several"},
-    {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of a keyed filter: 32 hexadecimal digits"},
-    OPTIONS_END};
-
-/* The number of keys as well as it is known: counted, or estimated from the fill. */
+/* The number of keys: counted, or estimated from the fill. */
 static uint64_t info_keys(const tamis_facts *facts) {
     if (facts->distinct_error > 0 && facts->adds != 0) return facts->adds;
     return facts->distinct > 0 && facts->distinct < 1.8e19 ? (uint64_t)(facts->distinct + 0.5) : 0;
 }
 
-/* A foreign filter has none that we could compare. */
+/* Other systems' filters have no checksum. */
 static const char *checksum_state(const tamis_facts *facts) {
     return strcmp(facts->format, "tamis") == 0 ? "ok" : "none";
 }
@@ -46,8 +39,8 @@ static void info_json(struct json *json, const char *path, const tamis_facts *f)
     json_whole(json, "width", f->width);
     json_whole(json, "stages", f->stages);
     json_real(json, "fill", f->fill);
-    json_real(json, "fpr_target", f->rate_target);
-    json_real(json, "fpr_now", f->rate_now);
+    json_real(json, "fpr_target", f->fpr_target);
+    json_real(json, "fpr_now", f->fpr_now);
     json_bool(json, "over_capacity", f->over_capacity);
     json_string(json, "hasher", f->hash);
     json_whole(json, "seed", f->seed);
@@ -70,18 +63,18 @@ static void row(const char *name, const char *format, ...) {
     putchar('\n');
 }
 
-/* The file of which the rows tell. */
+/* The file that the rows describe. */
 static void heading(const char *path) {
     char name[4096];
     term_plain(path, name, sizeof name);
     printf("%s%s%s\n", term_style(stdout, STYLE_BOLD), name, term_style(stdout, STYLE_PLAIN));
 }
 
-static void print_abilities(uint32_t kind_caps) {
+static void print_changes(uint32_t kind_caps) {
     static const struct {
         uint32_t cap;
         const char *word;
-    } words[] = {{TAMIS_IS_STATIC, "static"},
+    } words[] = {{TAMIS_IS_STATIC, "none (static: built once)"},
                  {TAMIS_CAN_ADD, "add"},
                  {TAMIS_CAN_REMOVE, "remove"},
                  {TAMIS_CAN_GROW, "grow"},
@@ -92,17 +85,17 @@ static void print_abilities(uint32_t kind_caps) {
         if (text[0] != '\0') strcat(text, ", ");
         strcat(text, words[i].word);
     }
-    row("can", "%s", text);
+    row("changes", "%s", text);
 }
 
-static void print_rate(const tamis_facts *f) {
+static void print_fpr(const tamis_facts *f) {
     const char *alarm = f->over_capacity ? term_style(stdout, STYLE_RED) : "";
     const char *plain = f->over_capacity ? term_style(stdout, STYLE_PLAIN) : "";
     char promised[80] = "";
-    if (f->rate_target > 0) {
-        snprintf(promised, sizeof promised, ", promised %s", text_rate(f->rate_target).at);
+    if (f->fpr_target > 0) {
+        snprintf(promised, sizeof promised, ", promised %s", text_fpr(f->fpr_target).at);
     }
-    row("rate", "%s%s now (%s)%s%s%s", alarm, text_rate(f->rate_now).at, text_odds(f->rate_now).at,
+    row("rate", "%s%s now (%s)%s%s%s", alarm, text_fpr(f->fpr_now).at, text_odds(f->fpr_now).at,
         promised, f->over_capacity ? ": over capacity" : "", plain);
 }
 
@@ -115,12 +108,12 @@ static void print_room(const tamis_facts *f) {
     }
 }
 
-/* What is read for a key. */
+/* What a lookup reads. */
 static void print_probes(const tamis_facts *f) {
     if (f->width == 0) {
-        row("reads", "%u bits for a key", (unsigned)f->hashes);
+        row("reads", "%u bits per lookup", (unsigned)f->hashes);
     } else {
-        row("reads", "%u %s of %u bits for a key", (unsigned)f->hashes,
+        row("reads", "%u %s of %u bits per lookup", (unsigned)f->hashes,
             f->kind == TAMIS_COUNTING ? "counters" : "slots", (unsigned)f->width);
     }
 }
@@ -131,7 +124,7 @@ static void info_text(const char *path, const tamis_facts *f) {
     heading(path);
     row("kind", "%s%s%s", tamis_kind_name(f->kind), strcmp(f->format, "tamis") == 0 ? "" : ", ",
         strcmp(f->format, "tamis") == 0 ? "" : f->format);
-    print_abilities(tamis_kind_caps(f->kind));
+    print_changes(tamis_kind_caps(f->kind));
     const struct text distinct = filter_distinct(f);
     if (f->adds != 0 && (double)f->adds != f->distinct) {
         row("keys", "%s distinct, %s added", distinct.at, text_count(f->adds).at);
@@ -142,7 +135,7 @@ static void info_text(const char *path, const tamis_facts *f) {
     row("size", "%s, %s bits/key", text_bytes(f->encoded_bytes).at, text_bits(f->bits_per_key).at);
     print_probes(f);
     row("fill", "%.1f %%", 100 * f->fill);
-    print_rate(f);
+    print_fpr(f);
     if (f->keyed) {
         row("hash", "%s, keyed, key id %016llx", f->hash, (unsigned long long)f->key_id);
     } else {
@@ -152,8 +145,6 @@ static void info_text(const char *path, const tamis_facts *f) {
     row("checksum", "%s", checksum_state(f));
     if (f->note != NULL) row("note", "%s", f->note);
 }
-
-/* ---- files that hold several filters */
 
 static void parts_json(struct json *json, const char *path, const tamis_container *container) {
     tamis_part part = {.struct_size = sizeof part};
@@ -176,7 +167,7 @@ static void parts_json(struct json *json, const char *path, const tamis_containe
 
 static void parts_text(const char *path, const tamis_container *container) {
     tamis_part part = {.struct_size = sizeof part};
-    char name[4 * TAMIS_PART_NAME + 8]; /* columns are named by whoever made the file */
+    char name[4 * TAMIS_PART_NAME + 8]; /* names come from the file */
     size_t filters = 0;
     heading(path);
     for (size_t i = 0; i < tamis_container_count(container); i++) {
@@ -193,12 +184,12 @@ static void parts_text(const char *path, const tamis_container *container) {
 }
 
 /* One file: a filter, or several. */
-struct told {
+struct facts {
     tamis_container *container; /* either this, */
     tamis_facts facts;          /* or these */
 };
 
-static void tell(struct json *json, const char *path, struct told *t) {
+static void print_facts(struct json *json, const char *path, struct facts *t) {
     if (t->container != NULL && json != NULL) {
         parts_json(json, path, t->container);
     } else if (t->container != NULL) {
@@ -216,51 +207,55 @@ static int info_main(struct args *args) {
     struct words *files = &r.inputs;
     struct json json = {stdout, 0, false};
     bool as_json = false;
-    for (int id; (id = args_next(args)) != ARG_END;) {
-        switch (id) {
-            case ARG_OPERAND:
-                words_push(files, args->value);
-                break;
-            case OPT_JSON:
-                as_json = true;
-                break;
-            default:
-                request_take(&r, id, args);
-        }
-    }
-    if (files->count == 0) die("which filter? Give its file");
+    const struct binding list[] = {
+        {ARG_OPERAND, .words = files}, {OPT_JSON, .flag = &as_json}, {0}};
+    request_parse(&r, args, list);
+    if (files->count == 0) die("missing FILE (the filter)");
     key_options_check(&r.keys);
 
-    /* All are opened before anything is printed: the output is whole or nothing. */
-    struct told *told = (struct told *)need(files->count * sizeof *told);
+    /* Opens all files before it prints anything: the output is complete or empty. */
+    struct facts *facts = (struct facts *)need(files->count * sizeof *facts);
     progress_opening(&r.run, "info");
     for (size_t i = 0; i < files->count; i++) {
-        told[i].container = r.part == NULL ? request_container(&r, files->at[i]) : NULL;
-        if (told[i].container != NULL) continue;
-        tamis_filter *filter = request_open(&r, files->at[i], OPEN_MAPPED);
-        told[i].facts = filter_facts(filter);
-        tamis_free(filter); /* there may be more files than can be open at once */
+        tamis_container **container = &facts[i].container;
+        *container = NULL;
+        tamis_filter *filter = r.part != NULL
+                                   ? request_open(&r, files->at[i], OPEN_MAPPED)
+                                   : request_open_any(&r, files->at[i], OPEN_MAPPED, container);
+        if (filter == NULL) continue;
+        facts[i].facts = filter_facts(filter);
+        tamis_free(filter); /* there may be more files than descriptors */
     }
     progress_end();
     if (as_json && files->count > 1) json_open(&json, NULL, '[');
     for (size_t i = 0; i < files->count; i++) {
         if (i > 0 && !as_json) putchar('\n');
-        tell(as_json ? &json : NULL, files->at[i], &told[i]);
+        print_facts(as_json ? &json : NULL, files->at[i], &facts[i]);
     }
     if (as_json && files->count > 1) json_close(&json, ']');
-    free(told);
+    free(facts);
     words_free(files);
     stdout_close();
     return EXIT_DONE;
 }
 
 const struct command command_info = {
-    "info",
-    "tell what a filter is and how full",
-    "[--json] FILE...",
-    "Tells for each filter its kind, keys, size, fill and the rate of false positives that is\n"
-    "expected now, and compares it with its checksums.",
-    {info_options, NULL, NULL, NULL},
-    "  tamis info seen.tamis\n"
-    "  tamis info --json *.tamis | jq '.[] | [.file, .keys, .fpr_now]'",
-    info_main};
+    .name = "info",
+    .summary = "print what a filter is and how full it is",
+    .usage = "[--json] FILE...",
+    .about =
+        "Prints the kind, keys, size, fill and current false positive rate of each filter, "
+        "and verifies its checksums. Lists the filters of a file that holds several.",
+    .details =
+        "--json prints an object, or an array of them for several files, with at least "
+        "`file`, `format`, `kind`, `keys`, `capacity`, `bytes`, `bits_per_key`, `hashes`, "
+        "`fill`, `fpr_target`, `fpr_now`, `seed`, `keyed` and `checksum`.",
+    .options = {OPT_JSON},
+    .groups = FILTER_OPTIONS,
+    .operands = COMPLETE_FILE,
+    .exits = {[EXIT_DONE] = "done", [EXIT_ERROR] = "error; nothing was printed"},
+    .examples =
+        "  tamis info seen.tamis\n"
+        "  tamis info --json *.tamis | jq '.[] | [.file, .keys, .fpr_now]'\n",
+    .see = "measure verify",
+    .run = info_main};

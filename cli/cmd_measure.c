@@ -1,6 +1,6 @@
-/* cmd_measure.c - tamis measure: the rate of false positives as it is, beside the promise
+/* cmd_measure.c - tamis measure: the measured false positive rate beside the promised one
  *
- * Keys that were certainly not added are asked for: made up here, or given as inputs. */
+ * Looks up keys that were not added: random ones, or the records of the inputs. */
 #include <string.h>
 
 #include "interval.h"
@@ -11,59 +11,35 @@
 #include "term.h"
 
 #define CONFIDENCE 0.99
-#define SAMPLES_LEAST 1000000
-#define SAMPLES_MOST 50000000
-/* So many false positives make the interval about a tenth of the rate wide. */
+#define SAMPLES_MIN 1000000
+#define SAMPLES_MAX 50000000
+/* With this many false positives the interval is about a tenth of the rate wide. */
 #define HITS_WANTED 2500
 
-static const struct option_spec measure_options[] = {
-    {OPT_SAMPLES, '\0', "samples", "N",
-     "ask for N made-up keys (default: as many as the rate needs)"},
-    {OPT_JSON, '\0', "json", NULL, "as JSON"},
-    {OPT_FROM, '\0', "from", "FORMAT", "the filter's format, where its content does not tell"},
-    {OPT_PART, '\0', "part", "NAME", "which filter of a file that holds several: see 'tamis info'"},
-    OPTIONS_END};
-
 struct measure {
-    const tamis_filter *filter;
-    tamis_key_form form;
-    uint8_t delimiter;
-    bool by_hash;
-    uint32_t key_bytes; /* as in tamis_facts */
+    struct hashing hashing;
+    bool integers; /* keys have 8 bytes */
     uint64_t hits;
 };
 
-/* ---- given keys */
-
 static void measure_work(const void *context, struct block *block, struct batch *batch) {
     const struct measure *m = (const struct measure *)context;
-    struct record_error error = {false, 0, ""};
     bool good = true;
-    for (size_t at = 0; good && batch_next(batch, block, m->delimiter, &at);) {
-        if (m->by_hash) {
-            good = batch_hashes(batch, &m->form, m->filter, &error);
-            block->selected +=
-                tamis_contains_hash_batch(m->filter, batch->hash, batch->count, NULL);
-        } else {
-            good = batch_keys_of(batch, &m->form, m->key_bytes, &error);
-            block->selected +=
-                tamis_contains_batch(m->filter, batch->keys, batch->lengths, batch->count, NULL);
-        }
-        if (!good) block_error(block, &error, block->records);
+    for (size_t at = 0; good && batch_next(batch, block, m->hashing.delimiter, &at);) {
+        good = hash_batch(&m->hashing, block, batch);
+        block->selected += query_batch(&m->hashing, batch);
         block->records += batch->count;
     }
 }
 
-static bool measure_emit(void *context, struct block *block, uint64_t before) {
-    (void)before;
+static bool measure_emit(void *context, struct block *block, struct batch *batch) {
+    (void)batch;
     ((struct measure *)context)->hits += block->selected;
     return true;
 }
 
-/* ---- made-up keys */
-
-/* 24 bytes: a mark that no text has, the number, and a mix of it (splitmix64), so that nobody
- * has added them by chance.  Where keys are integers, the mix alone. */
+/* 24 bytes: a mark that no text has, the number, and its splitmix64 hash, so that no such key was
+ * added by chance.  For integer keys, the hash alone. */
 #define MADE_BYTES 24
 #define MADE_INTEGER 16
 
@@ -87,12 +63,13 @@ static void make_keys(uint64_t first, size_t count, uint8_t (*made)[MADE_BYTES])
 }
 
 static void measure_made(struct measure *m, uint64_t samples) {
-    const bool hashes_only = (m->form.flags & TAMIS_KEY_PREHASHED) != 0;
+    const tamis_filter *filter = m->hashing.filter;
+    const bool hashes_only = (m->hashing.form.flags & TAMIS_KEY_PREHASHED) != 0;
     uint8_t made[BATCH_KEYS][MADE_BYTES];
     const void *keys[BATCH_KEYS];
     size_t lengths[BATCH_KEYS];
     uint64_t hashes[BATCH_KEYS];
-    const size_t from = m->key_bytes == 8 ? MADE_INTEGER : 0;
+    const size_t from = m->integers ? MADE_INTEGER : 0;
     for (size_t i = 0; i < BATCH_KEYS; i++) {
         keys[i] = made[i] + from;
         lengths[i] = MADE_BYTES - from;
@@ -101,27 +78,25 @@ static void measure_made(struct measure *m, uint64_t samples) {
         const size_t count = samples - at < BATCH_KEYS ? (size_t)(samples - at) : BATCH_KEYS;
         make_keys(at, count, made);
         progress_show(at, 0, NO_FILL);
-        if (!m->by_hash) {
-            m->hits += tamis_contains_batch(m->filter, keys, lengths, count, NULL);
+        if (!m->hashing.by_hash) {
+            m->hits += tamis_contains_batch(filter, keys, lengths, count, NULL);
             continue;
         }
         if (hashes_only) {
             for (size_t i = 0; i < count; i++) hashes[i] = mixed(~(at + i));
         } else {
-            tamis_hash_batch(m->filter, keys, lengths, count, hashes);
+            tamis_hash_batch(filter, keys, lengths, count, hashes);
         }
-        m->hits += tamis_contains_hash_batch(m->filter, hashes, count, NULL);
+        m->hits += tamis_contains_hash_batch(filter, hashes, count, NULL);
     }
 }
-
-/* ---- the verdict */
 
 struct verdict {
     const char *file;
     uint64_t samples, hits;
-    double rate, low, high;
+    double fpr, low, high;
     const tamis_facts *facts;
-    bool broken; /* the promise is certainly not kept */
+    bool broken; /* the promised rate is exceeded */
 };
 
 static void verdict_json(const struct verdict *v) {
@@ -130,12 +105,12 @@ static void verdict_json(const struct verdict *v) {
     json_string(&json, "file", v->file);
     json_whole(&json, "samples", v->samples);
     json_whole(&json, "positives", v->hits);
-    json_real(&json, "fpr", v->rate);
+    json_real(&json, "fpr", v->fpr);
     json_real(&json, "fpr_low", v->low);
     json_real(&json, "fpr_high", v->high);
     json_real(&json, "confidence", CONFIDENCE);
-    json_real(&json, "fpr_target", v->facts->rate_target);
-    json_real(&json, "fpr_now", v->facts->rate_now);
+    json_real(&json, "fpr_target", v->facts->fpr_target);
+    json_real(&json, "fpr_now", v->facts->fpr_now);
     json_bool(&json, "holds", !v->broken);
     json_close(&json, '}');
 }
@@ -143,23 +118,23 @@ static void verdict_json(const struct verdict *v) {
 static void verdict_text(const struct verdict *v) {
     char name[4096];
     term_plain(v->file, name, sizeof name);
-    printf("%s: %s of %s %s taken for present\n", name, text_count(v->hits).at,
+    printf("%s: %s of %s %s reported as present\n", name, text_count(v->hits).at,
            text_things(v->samples, "absent key").at,
            v->hits == 1 || v->samples == 1 ? "was" : "were");
-    printf("measured  %s, with 99 %% confidence from %s to %s\n", text_rate(v->rate).at,
-           text_rate(v->low).at, text_rate(v->high).at);
-    printf("expected  %s\n", text_rate(v->facts->rate_now).at);
-    if (v->facts->rate_target > 0) {
-        printf("promised  %s: %s\n", text_rate(v->facts->rate_target).at,
+    printf("measured  %s, with 99 %% confidence from %s to %s\n", text_fpr(v->fpr).at,
+           text_fpr(v->low).at, text_fpr(v->high).at);
+    printf("expected  %s\n", text_fpr(v->facts->fpr_now).at);
+    if (v->facts->fpr_target > 0) {
+        printf("promised  %s: %s\n", text_fpr(v->facts->fpr_target).at,
                v->broken ? "NOT kept" : "kept");
     }
 }
 
-/* Enough that a rate as promised shows, within reason. */
-static uint64_t samples_for(double rate) {
-    const double wanted = rate > 0 ? HITS_WANTED / rate : SAMPLES_MOST;
-    if (wanted < SAMPLES_LEAST) return SAMPLES_LEAST;
-    return wanted > SAMPLES_MOST ? SAMPLES_MOST : (uint64_t)wanted;
+/* Enough to confirm the promised rate, within limits. */
+static uint64_t samples_for(double fpr) {
+    const double wanted = fpr > 0 ? HITS_WANTED / fpr : SAMPLES_MAX;
+    if (wanted < SAMPLES_MIN) return SAMPLES_MIN;
+    return wanted > SAMPLES_MAX ? SAMPLES_MAX : (uint64_t)wanted;
 }
 
 static uint64_t measure_run(struct measure *m, const struct request *r, uint64_t samples) {
@@ -170,8 +145,12 @@ static uint64_t measure_run(struct measure *m, const struct request *r, uint64_t
         return samples;
     }
     struct reader reader;
-    reader_open(&reader, &r->inputs, m->delimiter);
-    const struct job job = {.work = measure_work, .emit = measure_emit, .context = m};
+    reader_open(&reader, &r->inputs, m->hashing.delimiter);
+    const struct job job = {.work = measure_work,
+                            .emit = measure_emit,
+                            .context = m,
+                            .hints = true,
+                            .form = &m->hashing.form};
     progress_start(&r->run, "measure", reader.total_bytes, false);
     const struct totals totals = pipeline_run(&reader, &job, run_options_threads(&r->run));
     progress_end();
@@ -182,18 +161,11 @@ static int measure_main(struct args *args) {
     struct request r = REQUEST_INIT;
     uint64_t samples = 0;
     bool as_json = false;
-    for (int id; (id = args_next(args)) != ARG_END;) {
-        switch (id) {
-            case OPT_SAMPLES:
-                samples = number_within("--samples", args->value, 1, UINT64_C(1) << 40);
-                break;
-            case OPT_JSON:
-                as_json = true;
-                break;
-            default:
-                request_take(&r, id, args);
-        }
-    }
+    const struct binding list[] = {
+        {OPT_SAMPLES, .number = &samples, .low = 1, .high = UINT64_C(1) << 40},
+        {OPT_JSON, .flag = &as_json},
+        {0}};
+    request_parse(&r, args, list);
     request_check(&r);
     if (samples != 0 && r.inputs.count != 0) {
         die("--samples and inputs contradict each other: keys are made up or given");
@@ -201,19 +173,19 @@ static int measure_main(struct args *args) {
     progress_opening(&r.run, "measure");
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);
     const tamis_facts facts = filter_facts(filter);
-    struct measure m = {.filter = filter, .delimiter = r.keys.delimiter};
-    /* How records become keys is of no account to keys that are made up. */
-    m.form = r.inputs.count != 0 ? key_form_merge(&facts, &r.keys, r.file) : facts.form;
-    m.by_hash = facts.prehashed;
-    m.key_bytes = facts.key_bytes;
+    /* Random keys are not made from records. */
+    struct measure m = {
+        .hashing = {.filter = filter, .form = facts.form, .by_hash = facts.prehashed},
+        .integers = facts.key_bytes == 8};
+    if (r.inputs.count != 0) m.hashing = request_hashing(&r, r.file, filter, &facts);
 
     struct verdict v = {.file = r.file, .facts = &facts};
-    v.samples = measure_run(&m, &r, samples != 0 ? samples : samples_for(facts.rate_now));
-    if (v.samples == 0) die("there are no keys to measure with: the inputs are empty");
+    v.samples = measure_run(&m, &r, samples != 0 ? samples : samples_for(facts.fpr_now));
+    if (v.samples == 0) die("the inputs are empty: no keys to measure with");
     v.hits = m.hits;
-    v.rate = (double)v.hits / (double)v.samples;
+    v.fpr = (double)v.hits / (double)v.samples;
     share_interval(v.hits, v.samples, CONFIDENCE, &v.low, &v.high);
-    v.broken = facts.rate_target > 0 && v.low > facts.rate_target;
+    v.broken = facts.fpr_target > 0 && v.low > facts.fpr_target;
     if (as_json) {
         verdict_json(&v);
     } else {
@@ -226,14 +198,23 @@ static int measure_main(struct args *args) {
 }
 
 const struct command command_measure = {
-    "measure",
-    "measure the rate of false positives",
-    "FILE [--samples N] [KEYS] [INPUT]...",
-    "Asks the filter FILE for keys that are certainly not in it and counts how many it takes\n"
-    "for its own.  The keys are made up, or are the records (lines) of the inputs, none of\n"
-    "which may have been added.  Exits with 3 if the promised rate is certainly exceeded.",
-    {measure_options, options_keys, options_running, NULL},
-    "  tamis measure seen.tamis\n"
-    "  tamis measure --samples 100M seen.tamis\n"
-    "  tamis measure seen.tamis other-urls.txt",
-    measure_main};
+    .name = "measure",
+    .summary = "measure the false positive rate of a filter",
+    .usage = "FILE [--samples N] [KEYOPTS] [INPUT...]",
+    .about =
+        "Queries the filter FILE with keys that are not in it and counts the false positives. "
+        "The keys are random, or the records (lines) of the inputs, none of which may have "
+        "been added. Prints the measured rate with its 99 % confidence interval, beside the "
+        "expected and the promised rate.",
+    .options = {OPT_SAMPLES, OPT_JSON},
+    .groups = FILTER_OPTIONS | KEY_OPTIONS | RUN_OPTIONS,
+    .operands = COMPLETE_FILE,
+    .exits = {[EXIT_DONE] = "the promised rate may hold",
+              [EXIT_ERROR] = "error",
+              [EXIT_OVER] = "the promised rate is exceeded: it is below the interval"},
+    .examples =
+        "  tamis measure seen.tamis\n"
+        "  tamis measure --samples 100M seen.tamis\n"
+        "  tamis measure seen.tamis other-urls.txt\n",
+    .see = "info verify",
+    .run = measure_main};

@@ -9,26 +9,15 @@
 #include "json.h"
 #include "numbers.h"
 #include "output.h"
-#include "plot.h"
-#include "suggest.h"
+#include "svg_file.h"
 #include "term.h"
 
-static const struct option_spec plan_options[] = {
-    {OPT_NUMBER, 'n', "capacity", "N", "distinct keys: 1000, 10K, 5M, 2G"},
-    {OPT_RATE, 'p', "rate", "RATE", "false positive rate: 0.01, 1%, 1e-6, 1/1000 (default 1%)"},
-    {OPT_BUDGET, 'M', "size", "SIZE", "instead of -p: the best rate that fits in SIZE"},
-    {OPT_NEED, '\0', "need", "WHAT",
-     "what it must be able to do: delete, grow, merge, or\n"
-     "static if all keys are known; may be given several times"},
-    {OPT_JSON, '\0', "json", NULL, "as JSON"},
-    {OPT_SVG, '\0', "svg", "FILE", "draw size against rate and rate against keys into FILE"},
-    OPTIONS_END};
-
 #define KINDS_MAX 16
-#define RATE_DEFAULT 0.01
+#define FPR_DEFAULT 0.01
 
 struct plan {
     tamis_options want;
+    bool free; /* no --need: planned for what `tamis build` does */
     tamis_advice advice;
     tamis_status advised;
     size_t count;
@@ -39,58 +28,41 @@ struct plan {
     const char *svg;
 };
 
-static uint32_t need_of(const char *name) {
-    static const struct {
-        const char *name;
-        uint32_t need;
-    } needs[] = {{"delete", TAMIS_NEED_REMOVE},
-                 {"remove", TAMIS_NEED_REMOVE},
-                 {"grow", TAMIS_NEED_GROW},
-                 {"merge", TAMIS_NEED_MERGE},
-                 {"static", TAMIS_NEED_STATIC}};
-    struct suggestion best = {NULL, 0};
-    char hint[80];
-    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        if (strcmp(name, needs[i].name) == 0) return needs[i].need;
-        suggest(&best, name, needs[i].name);
-    }
-    suggest_text(&best, "", hint, sizeof hint);
-    die("--need: '%s' is not one of delete, grow, merge, static%s", name, hint);
+/* The choices of --need, in their order. */
+static const uint32_t needs[] = {TAMIS_NEED_ADD, TAMIS_NEED_REMOVE, TAMIS_NEED_GROW,
+                                 TAMIS_NEED_MERGE, TAMIS_NEED_STATIC};
+
+static uint32_t need_of(const struct args *args) {
+    uint32_t choice = 0;
+    const struct binding list[] = {{OPT_NEED, .choice = &choice}, {0}};
+    if (strcmp(args->value, "delete") == 0) return TAMIS_NEED_REMOVE;
+    args_store(args, OPT_NEED, list);
+    return needs[choice];
 }
 
 static void plan_parse(struct args *args, struct plan *plan) {
+    tamis_options *want = &plan->want;
     bool has_number = false;
+    const struct binding list[] = {{OPT_NUMBER, .number = &want->capacity, .flag = &has_number},
+                                   {OPT_FPR, .fpr = &want->fpr},
+                                   {OPT_BUDGET, .number = &want->bytes, .low = 1},
+                                   {OPT_JSON, .flag = &plan->json},
+                                   {OPT_SVG, .text = &plan->svg},
+                                   {0}};
     for (int id; (id = args_next(args)) != ARG_END;) {
-        switch (id) {
-            case OPT_NUMBER:
-                plan->want.capacity = number_of("-n", args->value);
-                has_number = true;
-                break;
-            case OPT_RATE:
-                plan->want.rate = rate_of("-p", args->value);
-                break;
-            case OPT_BUDGET:
-                plan->want.bytes = number_within("-M", args->value, 1, UINT64_MAX);
-                break;
-            case OPT_NEED:
-                plan->want.needs |= need_of(args->value);
-                break;
-            case OPT_JSON:
-                plan->json = true;
-                break;
-            case OPT_SVG:
-                plan->svg = plot_file(args->value);
-                break;
-            default:
-                die("'%s' is not expected here: plan reads no files", args->value);
+        if (id == OPT_NEED) want->needs |= need_of(args);
+        if (id == ARG_OPERAND) {
+            die("'%s' is not expected here: plan reads no files", args->value);
         }
+        args_store(args, id, list);
     }
+    svg_file_check(plan->svg);
     if (!has_number) die("-n N is missing: for how many keys?");
-    if (plan->want.rate != 0 && plan->want.bytes != 0) {
+    if (want->fpr != 0 && want->bytes != 0) {
         die("-p and -M contradict each other: give the rate or the size, not both");
     }
-    if (plan->want.rate == 0 && plan->want.bytes == 0) plan->want.rate = RATE_DEFAULT;
-    if (plan->svg != NULL && plan->want.capacity == 0) {
+    if (want->fpr == 0 && want->bytes == 0) want->fpr = FPR_DEFAULT;
+    if (plan->svg != NULL && want->capacity == 0) {
         die("--svg: there is nothing to draw for 0 keys");
     }
 }
@@ -103,12 +75,12 @@ static tamis_options want_kind(const struct plan *plan, tamis_kind kind) {
     return want;
 }
 
-static tamis_status size_of(const struct plan *plan, tamis_kind kind, double rate,
+static tamis_status size_of(const struct plan *plan, tamis_kind kind, double fpr,
                             tamis_sizing *sizing) {
     const tamis_sizing empty = TAMIS_SIZING_INIT;
     tamis_options want = want_kind(plan, kind);
-    if (rate > 0) {
-        want.rate = rate;
+    if (fpr > 0) {
+        want.fpr = fpr;
         want.bytes = 0;
     }
     *sizing = empty;
@@ -118,6 +90,8 @@ static tamis_status size_of(const struct plan *plan, tamis_kind kind, double rat
 }
 
 static void plan_compute(struct plan *plan) {
+    plan->free = plan->want.needs == 0;
+    if (plan->free) needs_of_known_keys(&plan->want);
     plan->advised = tamis_plan(&plan->want, &plan->advice);
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO && plan->count < KINDS_MAX;
          k = tamis_kind_next(k)) {
@@ -128,38 +102,38 @@ static void plan_compute(struct plan *plan) {
     }
 }
 
-/* The rate asked for, or what the size allows the choice. */
-static double plan_rate(const struct plan *plan) {
-    if (plan->want.rate > 0) return plan->want.rate;
-    return plan->choice != NULL ? plan->choice->rate : 0;
+/* The rate given, or the rate of the choice in the size given. */
+static double plan_fpr(const struct plan *plan) {
+    if (plan->want.fpr > 0) return plan->want.fpr;
+    return plan->choice != NULL ? plan->choice->fpr : 0;
 }
 
 /* The next rate of three digits. */
-static double rate_above(double rate) {
-    const double unit = pow(10, floor(log10(rate)) - 2);
-    return (floor(rate / unit + 1e-6) + 1) * unit;
+static double fpr_above(double fpr) {
+    const double unit = pow(10, floor(log10(fpr)) - 2);
+    return (floor(fpr / unit + 1e-6) + 1) * unit;
 }
 
-/* The next one to try.  Where none is to be expected, it may be far to the one that fits. */
-static double rate_next(const struct plan *plan, double rate) {
-    return rate_above(plan_rate(plan) > 0 ? rate : 1.05 * rate);
+/* The next rate to try.  If no rate is expected, the one that fits may be far away. */
+static double fpr_next(const struct plan *plan, double fpr) {
+    return fpr_above(plan_fpr(plan) > 0 ? fpr : 1.05 * fpr);
 }
 
-/* A rate as an option: asked for as it was, else the lowest of three digits with which it fits in
- * the size.  That may be some steps above the rate to expect: whoever asks for a rate gets a filter
- * that keeps it by some deviations.  Of no keys none is to be expected: the default. */
-static struct text rate_option(const struct plan *plan) {
-    if (plan->want.rate > 0) return text_exact(plan->want.rate);
+/* The rate as an option: as it was given, or the lowest rate of three digits at which the filter
+ * fits in the size.  That may be above the expected rate, because a filter built for a rate keeps
+ * it with a margin.  For 0 keys no rate is expected: the default. */
+static struct text fpr_option(const struct plan *plan) {
+    if (plan->want.fpr > 0) return text_exact(plan->want.fpr);
     struct text text;
     tamis_sizing sizing;
-    const double expected = plan_rate(plan);
-    for (double rate = expected > 0 ? rate_above(expected) : RATE_DEFAULT;;
-         rate = rate_next(plan, rate)) {
-        snprintf(text.at, sizeof text.at, "%.3g", rate);
-        rate = strtod(text.at, NULL); /* as build will read it */
-        const tamis_status status = size_of(plan, plan->choice->kind, rate, &sizing);
+    const double expected = plan_fpr(plan);
+    for (double fpr = expected > 0 ? fpr_above(expected) : FPR_DEFAULT;;
+         fpr = fpr_next(plan, fpr)) {
+        text = text_of("%.3g", fpr);
+        fpr = strtod(text.at, NULL); /* as build will read it */
+        const tamis_status status = size_of(plan, plan->choice->kind, fpr, &sizing);
         const bool fits = status == TAMIS_OK && sizing.bytes <= plan->want.bytes;
-        if (fits || rate_next(plan, rate) >= 1) return text;
+        if (fits || fpr_next(plan, fpr) >= 1) return text;
     }
 }
 
@@ -170,7 +144,7 @@ static void build_command(const struct plan *plan, char *text, size_t size) {
         snprintf(capacity, sizeof capacity, " -n %llu", (unsigned long long)plan->want.capacity);
     }
     snprintf(text, size, "tamis build -k %s -p %s%s -o FILE.tamis KEYS.txt",
-             tamis_kind_name(plan->advice.choice), rate_option(plan).at, capacity);
+             tamis_kind_name(plan->advice.choice), fpr_option(plan).at, capacity);
 }
 
 /* Why the choice, or why there is none. */
@@ -182,23 +156,21 @@ static void plan_why(const struct plan *plan, char *text, size_t size) {
     } else if (plan->want.bytes != 0) {
         snprintf(text, size, "no %s filter of %s fits in %s", tamis_kind_name(plan->advice.choice),
                  text_things(n, "key").at, text_bytes(plan->want.bytes).at);
-    } else if (size_of(plan, plan->advice.choice, 0, &sizing) == TAMIS_E_TOO_FINE) {
-        snprintf(text, size, "no kind that can do what is needed reaches a rate of %s",
-                 text_rate(plan->want.rate).at);
+    } else if (size_of(plan, plan->advice.choice, 0, &sizing) == TAMIS_E_FPR_TOO_LOW) {
+        snprintf(text, size, "no kind that meets the needs reaches a false positive rate of %s",
+                 text_fpr(plan->want.fpr).at);
     } else {
         snprintf(text, size, "a filter of %s keys would be larger than this machine can address",
                  text_count(n).at);
     }
 }
 
-/* ---- JSON */
-
 static void plan_json(const struct plan *plan) {
     struct json json = {stdout, 0, false};
     char command[200], why[300];
     json_open(&json, NULL, '{');
     json_whole(&json, "n", plan->want.capacity);
-    json_real(&json, "fpr", plan_rate(plan));
+    json_real(&json, "fpr", plan_fpr(plan));
     if (plan->want.bytes != 0) json_whole(&json, "size", plan->want.bytes);
     json_string(&json, "choice", plan->choice != NULL ? tamis_kind_name(plan->advice.choice) : "");
     plan_why(plan, why, sizeof why);
@@ -207,11 +179,11 @@ static void plan_json(const struct plan *plan) {
         build_command(plan, command, sizeof command);
         json_string(&json, "command", command);
     }
-    if (plan->want.rate > 0) {
-        const uint64_t bits = tamis_classic_bits(plan->want.capacity, plan->want.rate);
+    if (plan->want.fpr > 0) {
+        const uint64_t bits = tamis_classic_bits(plan->want.capacity, plan->want.fpr);
         json_whole(&json, "classic_bits", bits);
         json_whole(&json, "classic_hashes", tamis_classic_hashes(bits, plan->want.capacity));
-        json_real(&json, "bound_bits_per_key", -log2(plan->want.rate));
+        json_real(&json, "bound_bits_per_key", -log2(plan->want.fpr));
     }
     json_open(&json, "families", '[');
     for (size_t i = 0; i < plan->count; i++) {
@@ -223,9 +195,9 @@ static void plan_json(const struct plan *plan) {
         json_real(&json, "bits_per_key", s->bits_per_key);
         json_whole(&json, "bytes", s->bytes);
         json_whole(&json, "hashes", s->hashes);
-        json_real(&json, "fpr", s->rate);
-        json_real(&json, "fpr_at_half", s->rate_at_half);
-        json_real(&json, "fpr_at_double", s->rate_at_double);
+        json_real(&json, "fpr", s->fpr);
+        json_real(&json, "fpr_at_half", s->fpr_at_half);
+        json_real(&json, "fpr_at_double", s->fpr_at_double);
         json_real(&json, "cache_lines", s->cache_lines);
         json_whole(&json, "build_bytes", s->build_bytes);
         json_bool(&json, "static", (caps & TAMIS_IS_STATIC) != 0);
@@ -238,14 +210,13 @@ static void plan_json(const struct plan *plan) {
     json_close(&json, '}');
 }
 
-/* ---- text */
-
+/* What a kind supports besides adds and lookups. */
 static const char *ability(uint32_t caps) {
-    if (caps & TAMIS_IS_STATIC) return "static";
+    if (caps & TAMIS_IS_STATIC) return "(static)";
     if (caps & TAMIS_CAN_GROW) return "grow";
     if ((caps & TAMIS_CAN_REMOVE) && (caps & TAMIS_CAN_UNION)) return "remove+merge";
     if (caps & TAMIS_CAN_REMOVE) return "remove";
-    return caps & TAMIS_CAN_UNION ? "merge" : "add";
+    return caps & TAMIS_CAN_UNION ? "merge" : "";
 }
 
 static void print_family(const struct plan *plan, size_t i) {
@@ -258,36 +229,36 @@ static void print_family(const struct plan *plan, size_t i) {
                term_style(stdout, STYLE_PLAIN));
         return;
     }
-    /* A static kind holds its n keys, neither fewer nor more. */
+    /* A static kind holds exactly its n keys. */
     const bool fixed = (tamis_kind_caps(s->kind) & TAMIS_IS_STATIC) != 0;
-    printf("%s%c %-8s %7s %9s%6u%9s%9s%9s%6.1f %s%s\n",
+    printf("%s%c %-8s %7s %9s%6u%6.1f%9s%9s%9s %s%s\n",
            chosen ? term_style(stdout, STYLE_GREEN) : "", chosen ? '>' : ' ',
            tamis_kind_name(s->kind), text_bits(s->bits_per_key).at, text_bytes(s->bytes).at,
-           (unsigned)s->hashes, fixed ? "-" : text_rate(s->rate_at_half).at, text_rate(s->rate).at,
-           fixed                    ? "-"
-           : s->rate_at_double >= 1 ? "full"
-                                    : text_rate(s->rate_at_double).at,
-           s->cache_lines, ability(tamis_kind_caps(s->kind)),
-           chosen ? term_style(stdout, STYLE_PLAIN) : "");
+           (unsigned)s->hashes, s->cache_lines, fixed ? "-" : text_fpr(s->fpr_at_half).at,
+           text_fpr(s->fpr).at,
+           fixed                   ? "-"
+           : s->fpr_at_double >= 1 ? "full"
+                                   : text_fpr(s->fpr_at_double).at,
+           ability(tamis_kind_caps(s->kind)), chosen ? term_style(stdout, STYLE_PLAIN) : "");
 }
 
 static void print_textbook(const struct plan *plan) {
     const uint64_t n = plan->want.capacity;
     uint64_t bits = plan->want.bytes <= UINT64_MAX / 8 ? 8 * plan->want.bytes : 0; /* 0: no line */
-    if (plan->want.rate > 0) bits = tamis_classic_bits(n, plan->want.rate);
+    if (plan->want.fpr > 0) bits = tamis_classic_bits(n, plan->want.fpr);
     const uint32_t hashes = tamis_classic_hashes(bits, n);
-    if (plan->want.rate > 0) {
-        printf("%s at a rate of %s (%s)\n", text_things(n, "key").at, text_rate(plan->want.rate).at,
-               text_odds(plan->want.rate).at);
+    if (plan->want.fpr > 0) {
+        printf("%s at a false positive rate of %s (%s)\n", text_things(n, "key").at,
+               text_fpr(plan->want.fpr).at, text_odds(plan->want.fpr).at);
     } else {
         printf("%s in %s\n", text_things(n, "key").at, text_bytes(plan->want.bytes).at);
     }
     if (n == 0 || bits == 0) return;
     printf("textbook: m = %s bits (%s), k = %u, p = %s", text_count(bits).at,
            text_bytes((bits + 7) / 8).at, (unsigned)hashes,
-           text_rate(tamis_classic_rate(bits, hashes, n)).at);
-    if (plan->want.rate > 0) {
-        printf("\nbound:    no filter can do with less than %.2f bits/key", -log2(plan->want.rate));
+           text_fpr(tamis_classic_fpr(bits, hashes, n)).at);
+    if (plan->want.fpr > 0) {
+        printf("\nbound:    every filter takes at least %.2f bits/key", -log2(plan->want.fpr));
     }
     putchar('\n');
 }
@@ -300,27 +271,49 @@ static void print_sentence(const char *heading, const char *sentence) {
     term_wrap(stdout, sentence, indent, indent, width > 2 * indent ? width - 1 : 0);
 }
 
+/* What each need would change. */
+static void print_other_needs(const struct plan *plan) {
+    const char *const *names = option_of(OPT_NEED)->choices;
+    char text[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (needs[i] == TAMIS_NEED_STATIC) continue;
+        tamis_options want = plan->want;
+        tamis_advice advice = TAMIS_ADVICE_INIT;
+        want.needs = needs[i];
+        if (tamis_plan(&want, &advice) != TAMIS_OK) continue;
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%s: %s",
+                             used > 0 ? ", " : "--need ", names[i], tamis_kind_name(advice.choice));
+    }
+    print_sentence("otherwise", text);
+}
+
 static void plan_text(const struct plan *plan) {
     char command[200];
     const char *bold = term_style(stdout, STYLE_BOLD), *plain = term_style(stdout, STYLE_PLAIN);
     print_textbook(plan);
-    printf("\n%s  %-8s%8s %9s%6s%9s%9s%9s%6s %s%s\n", bold, "kind", "bits/key", "size", "reads",
-           "p at n/2", "n", "2n", "lines", "can", plain);
+    printf(
+        "\n%s%28s  per lookup   false positive rate with\n"
+        "  %-8s%8s %9s%6s%6s%9s%9s%9s %s%s\n",
+        bold, "", "kind", "bits/key", "size", "reads", "lines", "n/2 keys", "n keys", "2n keys",
+        "can also", plain);
     for (size_t i = 0; i < plan->count; i++) print_family(plan, i);
-    if (plan->choice == NULL) {
-        return;
-    }
+    printf("%s  lines: cache lines.  (static): no adds after the build.  full: no room left.%s\n",
+           term_style(stdout, STYLE_DIM), plain);
+    if (plan->choice == NULL) return;
     build_command(plan, command, sizeof command);
     putchar('\n');
     print_sentence("choice", plan->advice.why);
+    if (plan->free) print_other_needs(plan);
     printf("%sbuild it%s  %s\n", bold, plain, command);
 }
 
 /* ---- drawings */
 
-/* Kinds that make the drawing hard to read are left out of it: counting takes four times what
- * the others do; on a terminal xor would lie upon fuse, and growing upon block.  Each kind has its
- * series all the same, so that it has the same colour in both drawings of a file. */
+/* Leaves out the kinds that make a drawing hard to read: counting takes four times the space of
+ * the others; on a terminal xor would hide fuse, and growing would hide block.  They keep their
+ * series, so that a kind has the same colour and mark in all drawings. */
 static bool is_drawn(tamis_kind kind, bool terminal) {
     if (terminal && (kind == TAMIS_XOR || kind == TAMIS_GROWING)) return false;
     return kind != TAMIS_COUNTING;
@@ -329,76 +322,81 @@ static bool is_drawn(tamis_kind kind, bool terminal) {
 #define DRAWN_LOWEST 1e-6
 #define DRAWN_POINTS 100
 
-static void draw_sizes(const struct plan *plan, struct plot *plot, struct series *s,
+static void draw_sizes(const struct plan *plan, struct plot *plot, struct plot_series *s,
                        tamis_kind kind) {
     for (int i = 0; i <= DRAWN_POINTS; i++) {
-        const double rate = 0.3 * pow(DRAWN_LOWEST / 0.3, (double)i / DRAWN_POINTS);
+        const double fpr = 0.3 * pow(DRAWN_LOWEST / 0.3, (double)i / DRAWN_POINTS);
         tamis_sizing sizing;
-        if (size_of(plan, kind, rate, &sizing) == TAMIS_OK) {
-            plot_point(plot, s, rate, sizing.bits_per_key);
+        if (size_of(plan, kind, fpr, &sizing) == TAMIS_OK) {
+            plot_point(plot, s, fpr, sizing.bits_per_key);
         }
     }
 }
 
 static void draw_size(const struct plan *plan, struct plot *plot, bool terminal) {
-    const struct axis x = {"rate of false positives", true, 0, 0};
-    const struct axis y = {"bits per key", false, 0, 0};
-    plot_start(plot, "Size against rate", x, y);
+    plot->title = "Size by false positive rate";
+    plot->x = (struct plot_axis){"false positive rate", true, 0, 0};
+    plot->y = (struct plot_axis){"size, bits per key", false, 0, 0};
+    plot->count = 0;
     for (size_t k = 0; k < plan->count; k++) {
         const tamis_kind kind = plan->sizing[k].kind;
-        struct series *s = plot_series(plot, tamis_kind_name(kind), false);
+        struct plot_series *s = plot_series(plot, tamis_kind_name(kind), false);
         if (is_drawn(kind, terminal)) draw_sizes(plan, plot, s, kind);
     }
-    struct series *bound = plot_series(plot, "bound", true);
+    struct plot_series *bound = plot_series(plot, "lower bound", true);
     plot_point(plot, bound, 0.3, -log2(0.3));
     plot_point(plot, bound, DRAWN_LOWEST, -log2(DRAWN_LOWEST));
 }
 
-/* From a quarter of the keys to twice as many, as far as it can hold them. */
-static void draw_rates(const struct plan *plan, struct plot *plot, struct series *s,
-                       tamis_kind kind) {
+/* From a quarter of the capacity to twice the capacity, as far as the kind holds the keys. */
+static void draw_fprs(const struct plan *plan, struct plot *plot, struct plot_series *s,
+                      tamis_kind kind) {
     const tamis_options want = want_kind(plan, kind);
     for (int i = DRAWN_POINTS / 8; i <= DRAWN_POINTS; i++) {
         const double share = 2.0 * i / DRAWN_POINTS;
-        double rate;
+        double fpr;
         const uint64_t keys = (uint64_t)(share * (double)want.capacity);
-        if (tamis_size_rate(&want, keys, &rate) != TAMIS_OK || rate >= 1) return;
-        plot_point(plot, s, share, rate);
+        if (tamis_size_fpr(&want, keys, &fpr) != TAMIS_OK || fpr >= 1) return;
+        plot_point(plot, s, share, fpr);
     }
 }
 
-static void draw_rate(const struct plan *plan, struct plot *plot) {
-    const struct axis x = {"keys in it, as a multiple of n", false, 0, 0};
-    const struct axis y = {"rate of false positives", true, 0, 0};
-    plot_start(plot, "Rate against keys, for kinds that take adds", x, y);
+static void draw_fpr(const struct plan *plan, struct plot *plot) {
+    plot->title = "False positive rate by number of keys, kinds that take adds";
+    plot->x = (struct plot_axis){"keys in the filter / capacity", false, 0, 0};
+    plot->y = (struct plot_axis){"false positive rate", true, 0, 0};
+    plot->count = 0;
     for (size_t k = 0; k < plan->count; k++) {
         const tamis_sizing *s = &plan->sizing[k];
-        const bool hides = s->kind == TAMIS_COUNTING; /* bloom, whose rates it has */
-        struct series *series = plot_series(plot, tamis_kind_name(s->kind), hides);
+        /* counting has the rates of bloom: the dashes let it show through. */
+        struct plot_series *series =
+            plot_series(plot, tamis_kind_name(s->kind), s->kind == TAMIS_COUNTING);
         if (plan->status[k] != TAMIS_OK || (tamis_kind_caps(s->kind) & TAMIS_IS_STATIC)) continue;
-        draw_rates(plan, plot, series, s->kind);
+        draw_fprs(plan, plot, series, s->kind);
     }
 }
 
-/* Above the numbers: what is asked for stands at the end, also where the drawing has pushed the
- * rest off the screen. */
+/* Above the table, so that the choice is the last thing on the screen. */
 static void plan_draw_text(const struct plan *plan) {
     struct plot plot;
     if (plan->want.capacity == 0 || !term_is(stdout)) return;
     const unsigned width = term_width(stdout);
+    const struct plot_screen screen = {.columns = width > 84   ? 72
+                                                  : width > 40 ? width - 12
+                                                               : 28,
+                                       .rows = 16,
+                                       .utf8 = term_utf8(),
+                                       .colour = term_style(stdout, STYLE_BOLD)[0] != '\0'};
     draw_size(plan, &plot, true);
-    plot_text(&plot, stdout, width > 84 ? 72 : width > 40 ? width - 12 : 28, 16);
+    plot_text(&plot, &screen, stdout);
     putchar('\n');
-    plot_free(&plot);
 }
 
 static void plan_draw_svg(const struct plan *plan) {
     struct plot plots[2];
     draw_size(plan, &plots[0], false);
-    draw_rate(plan, &plots[1]);
-    plot_svg(plots, 2, plan->svg);
-    plot_free(&plots[0]);
-    plot_free(&plots[1]);
+    draw_fpr(plan, &plots[1]);
+    svg_file_write(plots, 2, plan->svg);
 }
 
 static int plan_main(struct args *args) {
@@ -422,14 +420,28 @@ static int plan_main(struct args *args) {
 }
 
 const struct command command_plan = {
-    "plan",
-    "compare the kinds for n keys and choose one",
-    "-n N (-p RATE | -M SIZE) [--need WHAT]... [--json] [--svg FILE]",
-    "Tells what each kind of filter would take for N keys at a rate of false positives, or\n"
-    "which rate it would reach in a given size, and which one to choose, and why.",
-    {plan_options, NULL, NULL, NULL},
-    "  tamis plan -n 1M -p 1%\n"
-    "  tamis plan -n 100M -M 128Mi --need static\n"
-    "  tamis plan -n 5M -p 1e-6 --need delete --json\n"
-    "  tamis plan -n 1M -p 0.1% --svg plan.svg",
-    plan_main};
+    .name = "plan",
+    .summary = "compare the kinds of filters for N keys and choose one",
+    .usage = "-n N (-p RATE | -M SIZE) [--need WHAT]... [--json] [--svg FILE]",
+    .about =
+        "Compares what each kind of filter takes for N keys at a false positive rate, or "
+        "which rate it reaches in a given size. Names the kind to choose, why, and the "
+        "command that builds it.",
+    .details =
+        "For each kind it prints the bits per key and the size of the file, what a query "
+        "reads, the false positive rate with half as many keys, with N and with twice as "
+        "many, and the cache lines that a query touches. The line `textbook` has the "
+        "classic formulas of the Bloom filter, m = -n ln p / (ln 2)^2 and k = (m/n) ln 2. "
+        "On a terminal it plots the size of each kind against the rate, with the "
+        "theoretical minimum. --svg plots that, and the rate against the number of keys. "
+        "--json prints an object with `n`, `fpr`, `choice`, `why` and `families`.",
+    .options = {OPT_NUMBER, OPT_FPR, OPT_BUDGET, OPT_NEED, OPT_JSON, OPT_SVG},
+    .exits = {[EXIT_DONE] = "a kind was chosen",
+              [EXIT_ERROR] = "error, or no kind can do what is needed"},
+    .examples =
+        "  tamis plan -n 1M -p 1%\n"
+        "  tamis plan -n 100M -M 128Mi --need static\n"
+        "  tamis plan -n 5M -p 1e-6 --need remove --json\n"
+        "  tamis plan -n 1M -p 0.1% --svg plan.svg\n",
+    .see = "bench build",
+    .run = plan_main};

@@ -1,8 +1,8 @@
 /* cmd_query.c - tamis query: the records that may be in a filter, as grep prints lines
  *
- * Threads split, hash and ask; what was selected is kept as spans of the block, neighbours as
- * one, and printed in input order.  With several filters a record's keys and hashes are made
- * anew only where the next filter wants them otherwise. */
+ * Threads split, hash and look up; selected records are kept as spans of the block, neighbours as
+ * one, and printed in input order.  With several filters, keys and hashes are recomputed only if
+ * the next filter makes them differently. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <stdlib.h>
@@ -13,26 +13,15 @@
 #include "output.h"
 #include "request.h"
 
-static const struct option_spec query_options[] = {
-    {OPT_INVERT, 'v', "invert", NULL, "print the records that certainly are not in it"},
-    {OPT_COUNT, 'c', "count", NULL, "print how many records there are, not the records"},
-    {OPT_QUIET, 'q', "quiet", NULL, "print nothing, stop at the first: only the exit code"},
-    {OPT_LINE_NUMBER, 'n', "line-number", NULL, "print 'N:' before each, its number in its input"},
-    {OPT_WHICH, 'l', "which", NULL, "print 'FILE:' before each, the filter that has it"},
-    {OPT_ALSO, '\0', "also", "FILE", "ask this filter too; may be given several times"},
-    {OPT_FROM, '\0', "from", "FORMAT", "the filters' format, where their content does not tell"},
-    {OPT_PART, '\0', "part", "NAME", "which filter of a file that holds several: see 'tamis info'"},
-    OPTIONS_END};
-
 #define NO_FILTER SIZE_MAX
 
 struct member {
     const char *path;
-    tamis_filter *filter;       /* either this, */
-    tamis_container *container; /* or a file of several filters, */
-    const char *part;           /* of which only these are asked; NULL: those that cover the key */
+    struct hashing hashing;     /* of one filter, */
+    tamis_filter *filter;       /* this; */
+    tamis_container *container; /* or of a file of several filters, */
+    const char *part;           /* only these parts; NULL: those that cover the key */
     tamis_facts facts;
-    tamis_key_form form;
     uint64_t selected; /* -l -c */
 };
 
@@ -48,32 +37,23 @@ struct query {
     bool open_end; /* the last record printed had no delimiter */
 };
 
-/* ---- asking */
-
-static bool same_form(const tamis_key_form *a, const tamis_key_form *b) {
-    return a->flags == b->flags && a->type == b->type && a->field == b->field &&
-           a->separator_length == b->separator_length &&
-           memcmp(a->separator, b->separator, a->separator_length) == 0;
-}
+/* ---- lookups */
 
 static bool same_hash(const tamis_facts *a, const tamis_facts *b) {
     return a->prehashed && b->prehashed && strcmp(a->hash, b->hash) == 0 && a->seed == b->seed &&
            a->keyed == b->keyed && a->key_id == b->key_id;
 }
 
-/* Keys and hashes of the batch as `m` wants them, if `last` wanted them otherwise. */
-static bool prepare(struct batch *batch, const struct member *m, const struct member *last,
-                    struct record_error *error) {
-    const bool keys = last == NULL || !same_form(&m->form, &last->form) ||
-                      m->facts.key_bytes != last->facts.key_bytes;
-    if (!m->facts.prehashed) {
-        return !keys || batch_keys_of(batch, &m->form, m->facts.key_bytes, error);
-    }
-    if (!keys && same_hash(&m->facts, &last->facts)) return true;
-    return batch_hashes(batch, &m->form, m->filter, error);
+/* Makes the keys and hashes of the batch for `m`, unless `last` has made the same. */
+static bool prepare(struct block *block, struct batch *batch, const struct member *m,
+                    const struct member *last) {
+    const bool same = last != NULL && key_form_same(&m->hashing.form, &last->hashing.form) &&
+                      m->facts.key_bytes == last->facts.key_bytes &&
+                      (!m->facts.prehashed || same_hash(&m->facts, &last->facts));
+    return same || hash_batch(&m->hashing, block, batch);
 }
 
-static size_t ask_container(struct batch *batch, const struct member *m) {
+static size_t query_container(struct batch *batch, const struct member *m) {
     size_t found = 0;
     for (size_t i = 0; i < batch->count; i++) {
         batch->answer[i] =
@@ -83,35 +63,32 @@ static size_t ask_container(struct batch *batch, const struct member *m) {
     return found;
 }
 
-static size_t ask(struct batch *batch, const struct member *m) {
-    if (m->container != NULL) return ask_container(batch, m);
-    if (m->facts.prehashed) {
-        return tamis_contains_hash_batch(m->filter, batch->hash, batch->count, batch->answer);
-    }
-    return tamis_contains_batch(m->filter, batch->keys, batch->lengths, batch->count,
-                                batch->answer);
+static size_t query_member(struct batch *batch, const struct member *m) {
+    return m->container != NULL ? query_container(batch, m) : query_batch(&m->hashing, batch);
 }
 
-/* For each record of the batch the first filter that has it, or NO_FILTER; returns how many
- * records have one.  False in `*good` if a record has no key: the batch then ends before it. */
-static size_t ask_all(const struct query *q, struct batch *batch, size_t *chosen, bool *good,
-                      struct record_error *error) {
+/* Finds the first filter that contains each record of the batch, or NO_FILTER; returns how many
+ * records have one.  *good is false if a record has no key: the batch then ends before it. */
+static size_t query_all(const struct query *q, struct block *block, struct batch *batch,
+                        size_t *chosen, bool *good) {
     size_t found = 0;
     for (size_t i = 0; i < batch->count; i++) chosen[i] = NO_FILTER;
     for (size_t f = 0; f < q->count; f++) {
-        if (!prepare(batch, &q->members[f], f > 0 ? &q->members[f - 1] : NULL, error)) {
+        if (!prepare(block, batch, &q->members[f], f > 0 ? &q->members[f - 1] : NULL)) {
             *good = false;
         }
-        ask(batch, &q->members[f]);
+        query_member(batch, &q->members[f]);
+        /* NOLINTBEGIN(clang-analyzer-core.UndefinedBinaryOperatorResult): the count only falls */
         for (size_t i = 0; i < batch->count; i++) {
             if (batch->answer[i] && chosen[i] == NO_FILTER) chosen[i] = f;
         }
     }
     for (size_t i = 0; i < batch->count; i++) found += chosen[i] != NO_FILTER;
+    /* NOLINTEND(clang-analyzer-core.UndefinedBinaryOperatorResult) */
     return found;
 }
 
-/* ---- what was selected */
+/* ---- selecting */
 
 static void select_record(const struct query *q, struct block *block, struct span span) {
     struct span *last = block->span_count > 0 ? &block->spans[block->span_count - 1] : NULL;
@@ -148,18 +125,16 @@ static void tally_batch(const struct query *q, struct block *block, const struct
 static void query_work(const void *context, struct block *block, struct batch *batch) {
     const struct query *q = (const struct query *)context;
     const bool one = q->count == 1;
-    struct record_error error = {false, 0, ""};
     size_t chosen[BATCH_KEYS];
     bool good = true;
     for (size_t at = 0; good && batch_next(batch, block, q->delimiter, &at);) {
         size_t found;
         if (one) {
-            good = prepare(batch, &q->members[0], NULL, &error);
-            found = ask(batch, &q->members[0]);
+            good = prepare(block, batch, &q->members[0], NULL);
+            found = query_member(batch, &q->members[0]);
         } else {
-            found = ask_all(q, batch, chosen, &good, &error);
+            found = query_all(q, block, batch, chosen, &good);
         }
-        if (!good) block_error(block, &error, block->records);
         block->selected += q->invert ? batch->count - found : found;
         if (!q->counting && !q->quiet) {
             const size_t end = good ? at : batch->start[batch->count];
@@ -173,8 +148,7 @@ static void query_work(const void *context, struct block *block, struct batch *b
 
 /* ---- printing */
 
-static void print_span(struct query *q, const struct block *block, const struct span *span,
-                       uint64_t before) {
+static void print_span(struct query *q, const struct block *block, const struct span *span) {
     struct output *out = &q->output;
     if (q->open_end) output_bytes(out, &q->delimiter, 1);
     q->open_end = block->unterminated && span->start + span->length == block->length;
@@ -183,14 +157,15 @@ static void print_span(struct query *q, const struct block *block, const struct 
         output_text(out, ":");
     }
     if (q->numbers) {
-        output_number(out, before + span->record + 1);
+        output_number(out, block->before + span->record + 1);
         output_text(out, ":");
     }
     output_bytes(out, block->data + span->start, span->length);
 }
 
-static bool query_emit(void *context, struct block *block, uint64_t before) {
+static bool query_emit(void *context, struct block *block, struct batch *batch) {
     struct query *q = (struct query *)context;
+    (void)batch;
     q->selected += block->selected;
     if (q->quiet) return q->selected == 0;
     for (size_t f = 0; block->tally != NULL && f < q->count; f++) {
@@ -198,61 +173,42 @@ static bool query_emit(void *context, struct block *block, uint64_t before) {
         block->tally[f] = 0;
     }
     for (size_t i = 0; i < block->span_count; i++) {
-        print_span(q, block, &block->spans[i], before);
+        print_span(q, block, &block->spans[i]);
     }
     if (block->pause) output_flush(&q->output);
     return q->output.error == 0;
 }
 
 static void print_counts(struct query *q) {
-    if (q->which) {
-        if (q->count == 1) q->members[0].selected = q->selected;
-        for (size_t f = 0; f < q->count; f++) {
-            output_text(&q->output, q->members[f].path);
-            output_text(&q->output, ":");
-            output_number(&q->output, q->members[f].selected);
-            output_text(&q->output, "\n");
+    struct output *out = &q->output;
+    if (q->count == 1 || !q->which) q->members[0].selected = q->selected;
+    for (size_t f = 0; f < (q->which ? q->count : 1); f++) {
+        if (q->which) {
+            output_text(out, q->members[f].path);
+            output_text(out, ":");
         }
-    } else {
-        output_number(&q->output, q->selected);
-        output_text(&q->output, "\n");
+        output_number(out, q->members[f].selected);
+        output_text(out, "\n");
     }
 }
 
-/* ---- the command */
-
 static void query_parse(struct args *args, struct request *r, struct words *also, struct query *q) {
-    for (int id; (id = args_next(args)) != ARG_END;) {
-        switch (id) {
-            case OPT_INVERT:
-                q->invert = true;
-                break;
-            case OPT_COUNT:
-                q->counting = true;
-                break;
-            case OPT_QUIET:
-                q->quiet = r->run.quiet = true;
-                break;
-            case OPT_LINE_NUMBER:
-                q->numbers = true;
-                break;
-            case OPT_WHICH:
-                q->which = true;
-                break;
-            case OPT_ALSO:
-                words_push(also, args->value);
-                break;
-            default:
-                request_take(r, id, args);
-        }
-    }
+    const struct binding list[] = {{OPT_INVERT, .flag = &q->invert},
+                                   {OPT_COUNT, .flag = &q->counting},
+                                   {OPT_LINE_NUMBER, .flag = &q->numbers},
+                                   {OPT_WHICH, .flag = &q->which},
+                                   {OPT_ALSO, .words = also},
+                                   {0}};
+    request_parse(r, args, list);
     request_check(r);
-    if (q->invert && q->which) die("-l and -v contradict each other: no filter has those");
+    if (q->invert && q->which)
+        die("-l and -v contradict each other: no filter contains the records of -v");
+    q->quiet = r->run.quiet;
     q->delimiter = r->keys.delimiter;
 }
 
-/* Dies if the file has no such part, nor such a column in any of its row groups: as there is no
- * filter that could say no, every record would be selected. */
+/* Dies if the file has no such part, and no such column in any row group: without a filter, every
+ * record would be selected. */
 static void check_part(const struct member *m) {
     tamis_part part = {.struct_size = sizeof part};
     for (size_t i = 0; i < tamis_container_count(m->container); i++) {
@@ -265,9 +221,10 @@ static void check_part(const struct member *m) {
 /* Descriptors for everything but the filters. */
 #define DESCRIPTORS_SPARE 64
 
-/* How many of the filters can be mapped: each keeps a descriptor, whose lock keeps others from
- * changing the file in place.  The limit is raised as far as may be; filters beyond it are read. */
-static size_t mapped_most(size_t filters) {
+/* How many of the filters can be mapped.  Each keeps a descriptor, whose lock keeps other processes
+ * from changing the file in place.  Raises the limit as far as allowed; further filters are read.
+ */
+static size_t mapped_max(size_t filters) {
     struct rlimit limit;
     const rlim_t wanted = (rlim_t)filters + DESCRIPTORS_SPARE;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return filters;
@@ -278,39 +235,33 @@ static size_t mapped_most(size_t filters) {
     return limit.rlim_cur > DESCRIPTORS_SPARE ? (size_t)(limit.rlim_cur - DESCRIPTORS_SPARE) : 0;
 }
 
-/* The files of several filters among them; returns how many there are. */
-static size_t open_containers(struct query *q, const struct request *r) {
-    size_t containers = 0;
-    for (size_t f = 0; f < q->count; f++) {
-        struct member *m = &q->members[f];
-        m->container = request_container(r, m->path);
-        if (m->container == NULL) continue;
-        containers++;
-        m->part = r->part;
+static void member_open(struct member *m, const struct request *r, enum open_mode mode) {
+    m->filter = request_open_any(r, m->path, mode, &m->container);
+    if (m->filter != NULL) {
+        m->facts = filter_facts_brief(m->filter);
+    } else {
         m->facts.format = tamis_container_format(m->container);
+        m->part = r->part;
         if (m->part != NULL) check_part(m);
     }
-    return containers;
+    m->hashing = request_hashing(r, m->path, m->filter, &m->facts);
 }
 
 static void query_open(struct query *q, const struct request *r, const struct words *also) {
+    size_t containers = 0;
     q->count = 1 + also->count;
     q->members = (struct member *)need(q->count * sizeof *q->members);
     memset(q->members, 0, q->count * sizeof *q->members);
-    for (size_t f = 0; f < q->count; f++) {
-        q->members[f].path = f == 0 ? r->file : also->at[f - 1];
-    }
-    /* --part is for the files of several, if there is one: the others are asked as they are. */
-    struct request plain = *r;
-    if (open_containers(q, r) != 0) plain.part = NULL;
-    const size_t mapped = mapped_most(q->count);
+    const size_t mapped = mapped_max(q->count);
     for (size_t f = 0; f < q->count; f++) {
         struct member *m = &q->members[f];
-        if (m->container == NULL) {
-            m->filter = request_open(&plain, m->path, f < mapped ? OPEN_MAPPED : OPEN_OWNED);
-            m->facts = filter_facts_brief(m->filter);
-        }
-        m->form = key_form_merge(&m->facts, &r->keys, m->path);
+        m->path = f == 0 ? r->file : also->at[f - 1];
+        member_open(m, r, f < mapped ? OPEN_MAPPED : OPEN_OWNED);
+        containers += m->container != NULL;
+    }
+    /* With several files, --part is for those that hold several filters. */
+    if (r->part != NULL && containers == 0) {
+        die("--part: '%s' holds one filter, without a name: leave --part out", r->file);
     }
 }
 
@@ -322,16 +273,15 @@ static int query_main(struct args *args) {
     query_parse(args, &r, &also, &q);
     progress_opening(&r.run, "query");
     query_open(&q, &r, &also);
-    if (q.quiet) {
-        reader_open_unseen(&reader, &r.inputs, q.delimiter);
-    } else {
-        reader_open(&reader, &r.inputs, q.delimiter);
-        if (!q.counting) reader_check_output(&reader);
-    }
+    reader_open_selecting(&reader, &r.inputs, q.delimiter, q.quiet, !q.counting);
     output_open(&q.output, STDOUT_FILENO);
 
-    const struct job job = {
-        .work = query_work, .emit = query_emit, .context = &q, .output = &q.output};
+    const struct job job = {.work = query_work,
+                            .emit = query_emit,
+                            .context = &q,
+                            .output = &q.output,
+                            .hints = !q.quiet,
+                            .form = &q.members[0].hashing.form};
     progress_start(&r.run, "query", reader.total_bytes, !q.counting && !q.quiet);
     pipeline_run(&reader, &job, run_options_threads(&r.run));
     progress_end();
@@ -349,17 +299,29 @@ static int query_main(struct args *args) {
 }
 
 const struct command command_query = {
-    "query",
-    "print the records that may be in a filter",
-    "[-v] [-c] [-q] [-n] [-l] [--also FILE]... FILE [KEYS] [INPUT]...",
-    "Prints the records (lines) of the inputs, or of standard input, that may be in the filter\n"
-    "FILE, byte for byte and in input order.  A record that is not printed is certainly not in\n"
-    "it.  Exits with 0 if one was selected, 1 if none was.",
-    {query_options, options_keys, options_running, NULL},
-    "  tamis query seen.tamis new.txt            lines that may have been seen\n"
-    "  tamis query -v seen.tamis new.txt         lines that certainly are new\n"
-    "  tamis query -c seen.tamis *.txt           how many\n"
-    "  tamis query -t , -F 2 users.tamis log.csv by the second field of each line\n"
-    "  tamis query -l --also b.tamis a.tamis in  and which of the two has it\n"
-    "  if echo \"$url\" | tamis query -q seen.tamis; then ...",
-    query_main};
+    .name = "query",
+    .summary = "print the records that may be in a filter",
+    .usage = "[-v] [-c] [-q] [-n] [-l] [--also FILE]... FILE [KEYOPTS] [INPUT...]",
+    .about =
+        "Prints the records (lines) of the inputs, or of standard input, that are possibly in "
+        "the filter FILE, unchanged and in input order. A record that is not printed is "
+        "definitely not in the filter.",
+    .details =
+        "A table or a Parquet file holds several filters: the one that covers the key is "
+        "queried, or the one that --part names. A last record without a delimiter is "
+        "printed without one, unless another follows.",
+    .options = {OPT_INVERT, OPT_COUNT, OPT_SILENT, OPT_LINE_NUMBER, OPT_WHICH, OPT_ALSO},
+    .groups = FILTER_OPTIONS | KEY_OPTIONS | RUN_OPTIONS,
+    .operands = COMPLETE_FILE,
+    .exits = {[EXIT_DONE] = "a record was selected",
+              [EXIT_NONE] = "no record was selected",
+              [EXIT_ERROR] = "error, such as an input that cannot be opened"},
+    .examples =
+        "  tamis query seen.tamis new.txt               # lines that may have been seen\n"
+        "  tamis query -v seen.tamis new.txt            # lines that are new\n"
+        "  tamis query -c seen.tamis *.txt              # count them\n"
+        "  tamis query -t , -F 2 users.tamis log.csv    # by the second field\n"
+        "  tamis query -l --also b.tamis a.tamis in     # and which filter has it\n"
+        "  if echo \"$url\" | tamis query -q seen.tamis; then ...\n",
+    .see = "build uniq",
+    .run = query_main};

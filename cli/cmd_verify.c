@@ -1,4 +1,4 @@
-/* cmd_verify.c - tamis verify: proof that a file is whole and misses none of its keys */
+/* cmd_verify.c - tamis verify: checks the file and looks up all keys */
 #include <unistd.h>
 
 #include <string.h>
@@ -7,39 +7,20 @@
 #include "request.h"
 #include "term.h"
 
-static const struct option_spec verify_options[] = {
-    {OPT_FROM, '\0', "from", "FORMAT", "the filter's format, where its content does not tell"},
-    {OPT_PART, '\0', "part", "NAME", "which filter of a file that holds several: see 'tamis info'"},
-    {OPT_QUIET, 'q', "quiet", NULL, "no summary"},
-    OPTIONS_END};
-
 struct verification {
+    struct hashing hashing;
     const struct reader *reader;
-    const tamis_filter *filter;
-    tamis_key_form form;
-    uint8_t delimiter;
-    bool by_hash;
-    uint32_t key_bytes; /* as in tamis_facts */
     uint64_t missing;
-    char first[NAME_SHOWN + 300];
+    char first[PLACE_MAX + 200];
 };
 
 /* Keeps the records that are missing as spans. */
 static void verify_work(const void *context, struct block *block, struct batch *batch) {
     const struct verification *v = (const struct verification *)context;
-    struct record_error error = {false, 0, ""};
     bool good = true;
-    for (size_t at = 0; good && batch_next(batch, block, v->delimiter, &at);) {
-        size_t found;
-        if (v->by_hash) {
-            good = batch_hashes(batch, &v->form, v->filter, &error);
-            found = tamis_contains_hash_batch(v->filter, batch->hash, batch->count, batch->answer);
-        } else {
-            good = batch_keys_of(batch, &v->form, v->key_bytes, &error);
-            found = tamis_contains_batch(v->filter, batch->keys, batch->lengths, batch->count,
-                                         batch->answer);
-        }
-        if (!good) block_error(block, &error, block->records);
+    for (size_t at = 0; good && batch_next(batch, block, v->hashing.delimiter, &at);) {
+        good = hash_batch(&v->hashing, block, batch);
+        const size_t found = query_batch(&v->hashing, batch);
         for (size_t i = 0; found < batch->count && i < batch->count; i++) {
             const struct span span = {batch->start[i], batch->record_length[i], block->records + i,
                                       0};
@@ -49,15 +30,15 @@ static void verify_work(const void *context, struct block *block, struct batch *
     }
 }
 
-static bool verify_emit(void *context, struct block *block, uint64_t before) {
+static bool verify_emit(void *context, struct block *block, struct batch *batch) {
     struct verification *v = (struct verification *)context;
+    (void)batch;
     if (v->missing == 0 && block->span_count > 0) {
         const struct span *span = &block->spans[0];
-        char record[120];
+        char record[120], place[PLACE_MAX];
         record_text(block->data + span->start, span->length, record, sizeof record);
-        snprintf(v->first, sizeof v->first, "'%s' ('%.*s', %s %llu)", record, NAME_SHOWN,
-                 input_name(v->reader, block->input), v->delimiter == '\n' ? "line" : "record",
-                 (unsigned long long)(before + span->record + 1));
+        record_place(v->reader, block, span->record, place);
+        snprintf(v->first, sizeof v->first, "'%s' (%s)", record, place);
     }
     v->missing += block->span_count;
     return true;
@@ -65,17 +46,15 @@ static bool verify_emit(void *context, struct block *block, uint64_t before) {
 
 static int verify_main(struct args *args) {
     struct request r = REQUEST_INIT;
-    for (int id; (id = args_next(args)) != ARG_END;) request_take(&r, id, args);
+    request_parse(&r, args, NO_BINDINGS);
     request_check(&r);
 
     struct reader reader;
     progress_opening(&r.run, "verify");
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);
     const tamis_facts facts = filter_facts_brief(filter);
-    struct verification v = {.reader = &reader, .filter = filter, .delimiter = r.keys.delimiter};
-    v.form = key_form_merge(&facts, &r.keys, r.file);
-    v.by_hash = facts.prehashed;
-    v.key_bytes = facts.key_bytes;
+    struct verification v = {.hashing = request_hashing(&r, r.file, filter, &facts),
+                             .reader = &reader};
     const char *sums =
         strcmp(facts.format, "tamis") == 0 ? "checksums match" : "it has no checksums";
     if (r.inputs.count == 0 && term_is(stdin)) {
@@ -83,8 +62,12 @@ static int verify_main(struct args *args) {
         tamis_free(filter);
         return EXIT_DONE;
     }
-    reader_open(&reader, &r.inputs, v.delimiter);
-    const struct job job = {.work = verify_work, .emit = verify_emit, .context = &v};
+    reader_open(&reader, &r.inputs, r.keys.delimiter);
+    const struct job job = {.work = verify_work,
+                            .emit = verify_emit,
+                            .context = &v,
+                            .hints = !r.run.quiet,
+                            .form = &v.hashing.form};
     progress_start(&r.run, "verify", reader.total_bytes, false);
     const struct totals totals = pipeline_run(&reader, &job, run_options_threads(&r.run));
     progress_end();
@@ -103,12 +86,23 @@ static int verify_main(struct args *args) {
 }
 
 const struct command command_verify = {
-    "verify",
-    "prove that a filter misses none of its keys",
-    "FILE [KEYS] [INPUT]...",
-    "Compares the filter FILE with its checksums and looks for every record (line) of the\n"
-    "inputs, or of standard input.  Exits with 1, and names the first, if one is missing.",
-    {verify_options, options_keys, options_running, NULL},
-    "  tamis verify seen.tamis urls.txt\n"
-    "  tamis verify seen.tamis < /dev/null       the checksums alone",
-    verify_main};
+    .name = "verify",
+    .summary = "verify that a filter has all of its keys",
+    .usage = "FILE [KEYOPTS] [INPUT...]",
+    .about =
+        "Verifies the checksums of the filter FILE and that every record (line) of the inputs, "
+        "or of standard input, is in it. Names the first missing key and counts them.",
+    .details =
+        "Without an input, and with a terminal as standard input, only the checksums are "
+        "verified.",
+    .options = {OPT_QUIET},
+    .groups = FILTER_OPTIONS | KEY_OPTIONS | RUN_OPTIONS,
+    .operands = COMPLETE_FILE,
+    .exits = {[EXIT_DONE] = "the file is intact and no key is missing",
+              [EXIT_NONE] = "a key is missing",
+              [EXIT_ERROR] = "error, such as a damaged file"},
+    .examples =
+        "  tamis verify seen.tamis urls.txt\n"
+        "  tamis verify seen.tamis < /dev/null     # only the checksums\n",
+    .see = "info measure",
+    .run = verify_main};

@@ -2,12 +2,12 @@
 #ifndef TAMIS_CLI_DESCRIPTOR_H
 #define TAMIS_CLI_DESCRIPTOR_H
 
-/* A descriptor that is none of the standard ones, in place of one that may be: if those are closed,
- * the next file that is opened is taken for one of them.  -1 if there is none; errno says why. */
+/* Moves a descriptor above the standard ones: if those are closed, a file that is opened would take
+ * their place.  -1 on failure, with errno. */
 int descriptor_apart(int descriptor);
 
-/* If it is a pipe, gives it more room than the usual 64 KiB, where the system lets us: with that
- * little, reader and writer wait for each other at every block. */
+/* Enlarges a pipe beyond the usual 64 KiB, where the system allows it: otherwise reader and writer
+ * wait for each other at every block. */
 void descriptor_widen(int descriptor);
 
 #endif

@@ -11,54 +11,50 @@ static const char *command_name;
 
 void errors_name(const char *command) { command_name = command; }
 
-/* Names and records in it come from outside. */
-static void format_line(char *line, size_t size, const char *format, va_list arguments) {
-    char raw[3000];
+/* One buffered write per line, so that lines of several processes do not mix.  Names and records in
+ * it come from outside. */
+static void sentence(bool named, const char *format, va_list arguments) {
+    char raw[3000], line[4096];
     vsnprintf(raw, sizeof raw, format, arguments);
-    term_plain(raw, line, size);
-}
-
-/* One buffered write per line, so that lines of several processes do not mix. */
-static void sentence(const char *format, va_list arguments) {
-    char line[4096];
+    term_plain(raw, line, sizeof line);
     progress_clear();
-    format_line(line, sizeof line, format, arguments);
-    if (command_name != NULL) {
-        fprintf(stderr, "tamis: %s: %s\n", command_name, line);
-    } else {
-        fprintf(stderr, "tamis: %s\n", line);
-    }
+    const bool known = named && command_name != NULL;
+    fprintf(stderr, "%s%s%s%s\n", named ? "tamis: " : "", known ? command_name : "",
+            known ? ": " : "", line);
 }
 
 void warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    sentence(format, arguments);
+    sentence(true, format, arguments);
     va_end(arguments);
 }
 
 void die(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    sentence(format, arguments);
+    sentence(true, format, arguments);
     va_end(arguments);
     exit(EXIT_ERROR);
 }
 
 void say(const char *format, ...) {
     va_list arguments;
-    char line[4096];
     va_start(arguments, format);
-    format_line(line, sizeof line, format, arguments);
+    sentence(false, format, arguments);
     va_end(arguments);
-    progress_clear();
-    fprintf(stderr, "%s\n", line);
 }
 
 void *need(size_t size) { return need_more(NULL, size); }
 
 void *need_more(void *block, size_t size) {
     void *more = realloc(block, size != 0 ? size : 1);
-    if (more == NULL) die("out of memory: cannot have %zu bytes more", size);
+    if (more == NULL) die("out of memory: cannot allocate %zu bytes", size);
     return more;
+}
+
+void *need_room(void *block, size_t *capacity, size_t count, size_t each) {
+    if (count <= *capacity) return block;
+    while (*capacity < count) *capacity = *capacity < 1024 ? 1024 : 2 * *capacity;
+    return need_more(block, *capacity * each);
 }

@@ -1,4 +1,4 @@
-/* filters.c - opening and saving filters; every failure names the file and what would be right */
+/* filters.c - opening and saving filters; every error names the file and the cure */
 #define _DEFAULT_SOURCE /* flock; and realpath */
 
 #include "filters.h"
@@ -14,119 +14,79 @@
 #include <unistd.h>
 
 #include "descriptor.h"
+#include "hints.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "output.h"
-#include "suggest.h"
+#include "records.h"
 #include "term.h"
 
-/* A table of this size is passed over in no time. */
+/* Reading a table of this size takes no noticeable time. */
 #define PASS_BYTES ((uint64_t)1 << 20)
 
-const char *format_of(const char *option, const char *name) {
-    struct suggestion best = {NULL, 0};
-    char hint[80], all[400];
-    size_t used = 0;
-    if (tamis_format_about(name) != NULL) return name;
-    for (size_t i = 0; tamis_format_at(i) != NULL; i++) {
-        suggest(&best, name, tamis_format_at(i));
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used != 0 ? ", " : "",
-                                 tamis_format_at(i));
-        if (used >= sizeof all) used = sizeof all - 1;
-    }
-    suggest_text(&best, "", hint, sizeof hint);
-    if (best.word != NULL) die("%s: unknown format '%s'%s", option, name, hint);
-    die("%s: unknown format '%s': the formats are %s", option, name, all);
-}
-
-tamis_kind kind_of(const char *name) {
-    const tamis_kind kind = tamis_kind_find(name);
-    if (kind != TAMIS_AUTO) return kind;
-    struct suggestion best = {NULL, 0};
-    char hint[80], all[160];
-    size_t used = 0;
-    for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO; k = tamis_kind_next(k)) {
-        suggest(&best, name, tamis_kind_name(k));
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used != 0 ? ", " : "",
-                                 tamis_kind_name(k));
-    }
-    suggest_text(&best, "", hint, sizeof hint);
-    if (best.word != NULL) die("-k: unknown kind '%s'%s", name, hint);
-    die("-k: unknown kind '%s': the kinds are %s", name, all);
+void needs_of_known_keys(tamis_options *want) {
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    want->needs = TAMIS_NEED_STATIC;
+    if (tamis_size(want, &sizing) != TAMIS_OK) want->needs = TAMIS_NEED_ADD;
 }
 
 /* ---- opening */
 
-/* What the bytes could be, for those formats that nobody can be sure of. */
+/* A regular file; NULL for a pipe, whose bytes would be lost. */
+static FILE *open_again(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+}
+
+/* Lists the formats that cannot be excluded, for those without a signature. */
 static _Noreturn void not_recognised(const struct source *source) {
     const char *path = source->path;
     char names[200] = "";
     size_t length = 0, used = 0;
     uint8_t *bytes = (uint8_t *)need(1);
-    struct stat status;
-    /* What came through a pipe does not come again. */
-    const bool again = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    FILE *file = again ? fopen(path, "rb") : NULL;
+    FILE *file = open_again(path);
     for (size_t got = 1; file != NULL && got != 0; length += got) {
         bytes = (uint8_t *)need_more(bytes, length + (1 << 20));
         got = fread(bytes + length, 1, 1 << 20, file);
     }
     const char *name;
-    for (size_t i = 0; (name = tamis_format_guess(bytes, length, i)) != NULL; i++) {
+    for (size_t i = 0; (name = tamis_format_detect(bytes, length, i)) != NULL; i++) {
         const int more =
             snprintf(names + used, sizeof names - used, "%s%s", i != 0 ? ", " : "", name);
         if (more < 0 || (size_t)more >= sizeof names - used) break;
         used += (size_t)more;
     }
     if (names[0] == '\0') die("'%s' is not a filter of a known format", path);
-    die("'%s' is not a filter that can be told by its content; it could be %s: %s", path, names,
+    die("the format of '%s' cannot be detected; it could be %s: %s", path, names,
         source->advice != NULL ? source->advice : "say which with --from");
 }
 
-/* The first bytes of a plain file; none of a pipe, from which they would be gone. */
 static size_t file_begins(const char *path, void *bytes, size_t most) {
-    struct stat status;
-    const bool plain = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    FILE *file = plain ? fopen(path, "rb") : NULL;
+    FILE *file = open_again(path);
     const size_t length = file != NULL ? fread(bytes, 1, most, file) : 0;
     if (file != NULL) fclose(file);
     return length;
 }
 
-/* What has packed the file, so that it is no filter as it is; NULL: nothing that is known. */
-static const char *packer_of(const char *path) {
-    static const struct {
-        const char *name, *magic;
-        size_t length;
-    } packers[] = {{"gzip", "\x1f\x8b\x08", 3},
-                   {"zstd", "\x28\xb5\x2f\xfd", 4},
-                   {"xz", "\xfd\x37zXZ", 5},
-                   {"bzip2", "BZh", 3}};
-    char bytes[8];
-    const size_t length = file_begins(path, bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof packers / sizeof packers[0]; i++) {
-        if (length < packers[i].length) continue;
-        if (memcmp(bytes, packers[i].magic, packers[i].length) == 0) return packers[i].name;
-    }
-    return NULL;
-}
-
 static _Noreturn void cannot_open(const struct source *source, tamis_status status, int error) {
     const char *path = source->path;
     if (status == TAMIS_E_IO) die("cannot open '%s': %s", path, strerror(error));
-    const char *packer = packer_of(path);
-    if (packer != NULL) die("'%s' is packed with %s: unpack it first", path, packer);
+    char bytes[8];
+    const struct compression *packed =
+        compression_of(bytes, file_begins(path, bytes, sizeof bytes));
+    if (packed != NULL) die("'%s' is compressed with %s: decompress it first", path, packed->name);
     switch (status) {
         case TAMIS_E_SECRET:
             die("'%s' is keyed: give its secret with --key-file FILE", path);
         case TAMIS_E_WRONG_SECRET:
-            die("'%s' was made with another secret than the one in '%s'", path, source->key_file);
+            die("'%s' was built with another secret than that in '%s'", path, source->key_file);
         case TAMIS_E_FORMAT:
             if (source->format == NULL) not_recognised(source);
             die("'%s' is not a filter of the format %s", path, source->format);
         case TAMIS_E_PART:
             if (source->part != NULL)
-                die("'%s' has no one filter '%s': see 'tamis info'", path, source->part);
+                die("'%s' has no filter, or more than one, named '%s': see 'tamis info'", path,
+                    source->part);
             die("'%s' holds several filters, or none: %s", path,
                 source->advice != NULL ? source->advice
                                        : "say which with --part; 'tamis info' lists them");
@@ -135,8 +95,8 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
         case TAMIS_E_ARGUMENT:
             if (source->format == NULL)
                 die("cannot read '%s': %s", path, tamis_status_text(status));
-            die("cannot read '%s' as %s: parameters are missing, or wrong, for this format: %s",
-                path, source->format, tamis_format_about(source->format));
+            die("cannot read '%s' as %s: missing or wrong parameters: %s", path, source->format,
+                tamis_format_description(source->format));
         default:
             if (source->format != NULL) {
                 die("cannot read '%s' as %s: %s", path, source->format, tamis_status_text(status));
@@ -145,51 +105,42 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
     }
 }
 
-/* A mapped file is read page by page as it is verified: have the system fetch it in one go. */
-static void fetch_ahead(const char *path) {
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
-    close(descriptor);
-}
-
-/* Waits for others who change a filter of the same container, and keeps them waiting for as long as
- * this process lives: each writes the whole file anew, from what it has read.  (Of a file that is
- * one filter, tamis_open with `change` does it.) */
+/* Locks a container until the process ends, because each writer replaces the whole file.
+ * (tamis_open with `update` locks a file that is one filter.) */
 static void container_lock(const char *path) {
     struct stat mine, named;
     for (;;) {
         const int descriptor = descriptor_apart(open(path, O_RDONLY | O_CLOEXEC));
         if (descriptor < 0) die("cannot open '%s': %s", path, strerror(errno));
         while (flock(descriptor, LOCK_EX) != 0) {
-            if (errno != EINTR) return; /* no locks here */
+            if (errno != EINTR) return; /* locks are not supported */
         }
         if (fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 &&
             mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
             return;
         }
-        close(descriptor); /* whoever had it has replaced the file */
+        close(descriptor); /* the last holder has replaced the file */
     }
 }
 
-/* Bytes by which a file of our own is known. */
+/* Bytes that identify a .tamis file. */
 #define OWN_BYTES 64
 
-/* The source with the format that it is read in.  --from is for files whose content does not tell,
- * and one of several filters may be of our own: that is never taken for another system's, which
- * some of those would let pass, and then its keys would be missed. */
+/* The source with its format.  --from is for files whose format cannot be detected; a .tamis file
+ * among them is still read as such, because some formats would accept its bytes and then miss its
+ * keys. */
 static struct source source_read(const struct source *given) {
     struct source source = *given;
     uint8_t bytes[OWN_BYTES];
     if (given->format == NULL) return source;
     const size_t length = file_begins(given->path, bytes, sizeof bytes);
-    const char *known = tamis_format_guess(bytes, length, 0);
+    const char *known = tamis_format_detect(bytes, length, 0);
     if (known != NULL && strcmp(known, "tamis") == 0) source.format = NULL;
     return source;
 }
 
-tamis_filter *filter_open(const struct source *given, enum open_mode mode) {
-    const struct source read = source_read(given), *const source = &read;
+/* Checks what can be checked before the file is opened, and prepares to change it. */
+static tamis_open_options open_options(const struct source *source, enum open_mode mode) {
     tamis_open_options options = TAMIS_OPEN_INIT;
     struct stat status;
     if (stat(source->path, &status) != 0) {
@@ -200,43 +151,64 @@ tamis_filter *filter_open(const struct source *given, enum open_mode mode) {
     options.secret = source->secret;
     options.part = source->part;
     options.map = mode == OPEN_MAPPED && S_ISREG(status.st_mode);
-    if (mode == OPEN_CHANGE) {
-        if (!S_ISREG(status.st_mode)) {
-            die("cannot change '%s': it is not a regular file", source->path);
-        }
-        if (access(source->path, W_OK) != 0) {
-            die("cannot write '%s': %s", source->path, strerror(errno));
-        }
-        tamis_container *container = container_open(source);
-        options.change = container == NULL;
-        tamis_container_free(container);
-        if (!options.change) container_lock(source->path);
+    if (mode != OPEN_CHANGE) return options;
+    if (!S_ISREG(status.st_mode)) die("cannot change '%s': it is not a regular file", source->path);
+    if (access(source->path, W_OK) != 0) {
+        die("cannot write '%s': %s", source->path, strerror(errno));
     }
-    if (options.map) fetch_ahead(source->path);
-    tamis_filter *filter;
+    tamis_container *container = container_open(source);
+    options.update = container == NULL;
+    tamis_container_free(container);
+    if (!options.update) container_lock(source->path);
+    return options;
+}
+
+static tamis_status open_verified(const struct source *source, enum open_mode mode,
+                                  tamis_filter **filter) {
+    const tamis_open_options options = open_options(source, mode);
     errno = 0;
-    tamis_status opened = tamis_open(source->path, &options, &filter);
-    if (opened != TAMIS_OK) cannot_open(source, opened, errno);
-    if (options.map) {
-        opened = tamis_verify(filter);
-        if (opened != TAMIS_OK) cannot_open(source, opened, errno);
-    }
+    tamis_status status = tamis_open(source->path, &options, filter);
+    if (status == TAMIS_OK && options.map) status = tamis_verify(*filter);
+    return status;
+}
+
+tamis_filter *filter_open(const struct source *given, enum open_mode mode) {
+    const struct source source = source_read(given);
+    tamis_filter *filter = NULL;
+    const tamis_status status = open_verified(&source, mode, &filter);
+    if (status != TAMIS_OK) cannot_open(&source, status, errno);
     return filter;
 }
 
-static tamis_facts facts_or_die(tamis_status status, const tamis_facts *facts) {
-    if (status != TAMIS_OK) die("cannot look into the filter: %s", tamis_status_text(status));
-    return *facts;
+tamis_filter *filter_or_container_open(const struct source *given, enum open_mode mode,
+                                       tamis_container **container) {
+    const struct source source = source_read(given);
+    tamis_filter *filter = NULL;
+    const tamis_status status = open_verified(&source, mode, &filter);
+    const int error = errno;
+    *container = NULL;
+    if (status == TAMIS_OK && strcmp(filter_facts_brief(filter).format, "tamis") == 0) {
+        return filter;
+    }
+    *container = container_open(&source);
+    if (*container == NULL && status != TAMIS_OK) cannot_open(&source, status, error);
+    if (*container == NULL) return filter;
+    tamis_free(filter);
+    return NULL;
 }
 
-tamis_facts filter_facts(const tamis_filter *filter) {
+static tamis_facts facts_by(tamis_status (*info)(const tamis_filter *, tamis_facts *),
+                            const tamis_filter *filter) {
     tamis_facts facts = TAMIS_FACTS_INIT;
-    return facts_or_die(tamis_info(filter, &facts), &facts);
+    const tamis_status status = info(filter, &facts);
+    if (status != TAMIS_OK) die("cannot read the filter: %s", tamis_status_text(status));
+    return facts;
 }
+
+tamis_facts filter_facts(const tamis_filter *filter) { return facts_by(tamis_info, filter); }
 
 tamis_facts filter_facts_brief(const tamis_filter *filter) {
-    tamis_facts facts = TAMIS_FACTS_INIT;
-    return facts_or_die(tamis_info_brief(filter, &facts), &facts);
+    return facts_by(tamis_info_brief, filter);
 }
 
 tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, bool *brief) {
@@ -248,8 +220,8 @@ tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, b
 
 /* ---- saving */
 
-/* As if the link at `path`, which has room for PATH_MAX bytes, were what it points to; false if it
- * is no link. */
+/* Replaces `path`, which has room for PATH_MAX bytes, by the target of the link; false if it is not
+ * a link. */
 static bool follow_link(char *path) {
     char to[PATH_MAX];
     const ssize_t length = readlink(path, to, sizeof to - 1);
@@ -262,19 +234,19 @@ static bool follow_link(char *path) {
     return true;
 }
 
-#define LINKS_MOST 40 /* as the system */
+#define LINKS_MAX 40 /* as the system */
 
-/* Through symbolic links: what they point to is written, also if it is not there yet. */
+/* Follows symbolic links, also to a file that does not exist yet. */
 static const char *real_path(const char *path, char real[PATH_MAX]) {
     if (realpath(path, real) != NULL) return real;
     if (strlen(path) >= PATH_MAX) return path;
     strcpy(real, path);
-    for (int links = 0; links < LINKS_MOST && follow_link(real); links++) {
+    for (int links = 0; links < LINKS_MAX && follow_link(real); links++) {
     }
     return real;
 }
 
-/* Can there be a file at `target`, which `path` means? */
+/* Dies unless a file can be created at `target`, the real path of `path`. */
 static void directory_check(const char *path, const char *target) {
     char *copy = (char *)need(strlen(target) + 2);
     strcpy(copy, target);
@@ -293,7 +265,7 @@ static void directory_check(const char *path, const char *target) {
     free(copy);
 }
 
-/* Can its temporary be there?  What a crash has left can be used again. */
+/* Dies unless its temporary can be created, or reused after a crash. */
 static void temporary_check(const char *path, const char *target) {
     char name[PATH_MAX + 8];
     struct stat status;
@@ -301,7 +273,7 @@ static void temporary_check(const char *path, const char *target) {
     const bool exists = lstat(name, &status) == 0;
     if (!exists && errno == ENAMETOOLONG) die("cannot write '%s': %s", path, strerror(errno));
     if (exists && !S_ISREG(status.st_mode)) {
-        die("cannot write '%s': '%s', which is no regular file, is in the way", path, name);
+        die("cannot write '%s': '%s' is in the way and is not a regular file", path, name);
     }
     if (exists && access(name, W_OK) != 0) {
         die("cannot write '%s': %s: '%s'", path, strerror(errno), name);
@@ -323,7 +295,7 @@ void target_apart(const char *path, const struct words *inputs, const struct key
         }
         if (same == NULL) continue;
         if (i == 0) die("'%s' is also %s: give another name", path, what);
-        die("'%s' is %s, and would be lost: a file of that name is needed to write '%s'",
+        die("'%s' is %s and would be overwritten: writing '%s' needs a file of that name",
             strcmp(same, "-") == 0 ? name : same, what, path);
     }
 }
@@ -334,7 +306,8 @@ void target_check(const char *path, bool force, const struct words *inputs,
     char real[PATH_MAX];
     if (strcmp(path, "-") == 0) {
         if (term_is(stdout)) {
-            die("a filter is not written to a terminal: redirect standard output, or give -o FILE");
+            die("refusing to write a filter to a terminal: redirect standard output, or give -o "
+                "FILE");
         }
         const char *same = input_same_file(inputs, "/dev/stdout");
         if (same != NULL) {
@@ -343,10 +316,10 @@ void target_check(const char *path, bool force, const struct words *inputs,
         }
         return;
     }
-    if (path[0] == '\0') die("the name of the file to be written is empty");
+    if (path[0] == '\0') die("the output file name is empty");
     const bool exists = stat(path, &status) == 0;
     if (!exists && errno == ELOOP) die("cannot write '%s': %s", path, strerror(errno));
-    if (!exists && !force && lstat(path, &status) == 0) { /* a link to what is not there */
+    if (!exists && !force && lstat(path, &status) == 0) { /* a dangling link */
         die("'%s' exists already: give -f to replace it", path);
     }
     if (exists && S_ISDIR(status.st_mode)) die("cannot write '%s': it is a directory", path);
@@ -355,7 +328,7 @@ void target_check(const char *path, bool force, const struct words *inputs,
         die("cannot replace '%s': it is not a regular file", path);
     }
     if (exists && !force) die("'%s' exists already: give -f to replace it", path);
-    /* A rename would do it, but whoever has protected the file has meant it. */
+    /* A rename would succeed, but the file is write-protected on purpose. */
     if (exists && access(path, W_OK) != 0) die("cannot write '%s': %s", path, strerror(errno));
     const char *target = real_path(path, real);
     directory_check(path, exists ? path : target);
@@ -377,39 +350,35 @@ static void save_to_stdout(const tamis_filter *filter) {
     if (status != TAMIS_OK) die("cannot write the filter: %s", tamis_status_text(status));
 }
 
-static void saved_or_die(const char *path, tamis_status status, int error) {
+/* The end of a save, just after the call that set errno. */
+static void saved_or_die(const char *path, tamis_status status) {
+    const int error = errno;
+    interrupt_saved();
     if (status == TAMIS_E_IO && error == ESTALE) {
-        die("'%s' was replaced by another filter meanwhile, which is left as it is", path);
+        die("another process has replaced '%s' meanwhile; that file was not changed", path);
     }
     if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
     if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
 }
 
-/* To a file; false if there is one, and `replace` is not. */
-static bool save_to_file(const tamis_filter *filter, const char *path, bool replace) {
-    /* A symbolic link is to stay one: replace what it points to. */
+bool filter_save_file(const tamis_filter *filter, const char *path, bool replace) {
+    /* Keep a symbolic link: replace its target. */
     char real[PATH_MAX];
     const char *target = real_path(path, real);
     interrupt_saving(target);
     errno = 0;
     const tamis_status status = tamis_save(filter, target, replace);
-    const int error = errno;
-    interrupt_saved();
-    if (status == TAMIS_E_EXISTS) return false;
-    saved_or_die(path, status, error);
-    return true;
+    const bool exists = status == TAMIS_E_EXISTS;
+    saved_or_die(path, exists ? TAMIS_OK : status);
+    return !exists;
 }
 
 void filter_save(const tamis_filter *filter, const char *path, bool force) {
     if (strcmp(path, "-") == 0) {
         save_to_stdout(filter);
-    } else if (!save_to_file(filter, path, force)) {
+    } else if (!filter_save_file(filter, path, force)) {
         die("'%s' exists already: give -f to replace it", path);
     }
-}
-
-bool filter_save_new(const tamis_filter *filter, const char *path) {
-    return save_to_file(filter, path, false);
 }
 
 bool part_is(const tamis_part *part, const char *name) {
@@ -417,7 +386,7 @@ bool part_is(const tamis_part *part, const char *name) {
     return strcmp(part->name, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0);
 }
 
-/* The index of the part that the source means: the one of that name, or the only one. */
+/* The index of the part that the source names, or of the only part. */
 static size_t part_index(const tamis_container *container, const struct source *source) {
     tamis_part part = {.struct_size = sizeof part};
     size_t found = SIZE_MAX;
@@ -437,13 +406,12 @@ static void save_part(const struct source *source, const tamis_container *contai
     interrupt_saving(target);
     errno = 0;
     const tamis_status status = tamis_container_replace(container, index, filter, target, true);
-    const int error = errno;
-    interrupt_saved();
     if (status == TAMIS_E_UNSUPPORTED) {
+        interrupt_saved();
         die("'%s' is a %s, whose filters cannot be changed", source->path,
             tamis_container_format(container));
     }
-    saved_or_die(source->path, status, error);
+    saved_or_die(source->path, status);
 }
 
 uint64_t filter_save_back(const struct source *source, tamis_filter *filter) {
@@ -458,9 +426,7 @@ uint64_t filter_save_back(const struct source *source, tamis_filter *filter) {
     interrupt_committing(real_path(source->path, real));
     errno = 0;
     const tamis_status status = tamis_commit(filter, &written);
-    const int error = errno;
-    interrupt_saved();
-    saved_or_die(source->path, status, error);
+    saved_or_die(source->path, status);
     return written;
 }
 
@@ -478,30 +444,25 @@ tamis_container *container_open(const struct source *given) {
     return NULL;
 }
 
-/* ---- talking about them */
+/* ---- messages */
 
 struct text filter_distinct(const tamis_facts *facts) {
     const double error = facts->distinct_error;
-    if (facts->rate_now < 1 || error <= 0) return text_estimate(facts->distinct, error);
+    if (facts->fpr_now < 1 || error <= 0) return text_estimate(facts->distinct, error);
     const struct text low = text_estimate(facts->distinct - 2 * error, error);
-    struct text least;
-    snprintf(least.at, sizeof least.at, "at least %.38s",
-             strncmp(low.at, "about ", 6) == 0 ? low.at + 6 : low.at);
-    return least;
+    return text_of("at least %s", strncmp(low.at, "about ", 6) == 0 ? low.at + 6 : low.at);
 }
 
 struct text filter_distinct_keys(const tamis_facts *facts) {
     const struct text count = filter_distinct(facts);
     const bool one = strcmp(count.at, "1") == 0 || strcmp(count.at, "about 1") == 0;
-    struct text keys;
-    snprintf(keys.at, sizeof keys.at, "%.40s %s", count.at, one ? "key" : "keys");
-    return keys;
+    return text_of("%s %s", count.at, one ? "key" : "keys");
 }
 
 void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
     const char *name = strcmp(path, "-") == 0 ? "standard output" : path;
     tamis_facts known = *facts;
-    /* Other systems count not at all, or only what looked new. */
+    /* Other systems do not count keys, or only those that looked new. */
     const bool uncounted = facts->distinct > (double)keys + 3 * facts->distinct_error ||
                            (keys == 0 && facts->distinct > 0);
     if (!uncounted) known.distinct = fmin(facts->distinct, (double)keys);
@@ -514,15 +475,14 @@ void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
     }
     say("%s: %s, %s %s%s, %s, %s bits/key, expected rate %s", name, tamis_kind_name(facts->kind),
         count.at, one ? "key" : "keys", distinct, text_bytes(facts->encoded_bytes).at,
-        text_bits(facts->bits_per_key).at, text_rate(facts->rate_now).at);
+        text_bits(facts->bits_per_key).at, text_fpr(facts->fpr_now).at);
 }
 
 int filter_capacity(const char *path, const tamis_facts *facts) {
     if (!facts->over_capacity) return EXIT_DONE;
     warn("'%s' is over its capacity of %s: it holds %s, and its rate is now %s instead of %s",
          strcmp(path, "-") == 0 ? "standard output" : path, text_things(facts->capacity, "key").at,
-         filter_distinct(facts).at, text_rate(facts->rate_now).at,
-         text_rate(facts->rate_target).at);
+         filter_distinct(facts).at, text_fpr(facts->fpr_now).at, text_fpr(facts->fpr_target).at);
     return EXIT_OVER;
 }
 

@@ -1,10 +1,9 @@
 /* interrupt.h - SIGINT, SIGTERM and SIGHUP
  *
- * A signal ends the process at once, at any moment: files are replaced by a rename alone, and
- * what is spilled to disk has no name.  While a filter is being saved there is its temporary
- * beside the target; then that is removed first.  A change in place that has begun takes a moment
- * and is better finished than left to the next one who opens the file: the signal waits for it.
- * An upload asks whether there is one, cleans up, and then dies of it. */
+ * A signal ends the process at once: files are replaced only by a rename, and files that keys are
+ * spilled to have no name.  While a filter is being saved, the handler removes its temporary first.
+ * A change in place that has begun is finished before the process dies.  An upload polls for a
+ * signal, cleans up, and then dies of it. */
 #ifndef TAMIS_CLI_INTERRUPT_H
 #define TAMIS_CLI_INTERRUPT_H
 
@@ -17,7 +16,11 @@ void interrupt_saving(const char *path);
 void interrupt_committing(const char *path);
 void interrupt_saved(void);
 
-/* Makes signals wait until interrupt_saved; does one? */
+/* A line for stderr if a signal ends the process while nothing is saved yet; NULL: none.  It must
+ * stay valid. */
+void interrupt_note(const char *line);
+
+/* Defers signals until interrupt_saved; is one pending? */
 void interrupt_hold(void);
 bool interrupt_waits(void);
 

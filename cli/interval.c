@@ -1,9 +1,9 @@
 /* interval.c - the exact interval of a binomial share
  *
- * The limits are quantiles of the beta distribution: low is where a true share would give so
- * many hits or more with probability (1 - confidence) / 2, high where it would give so many or
+ * The limits are quantiles of the beta distribution: low is the share that gives as
+ * many hits or more with probability (1 - confidence) / 2, high the share that gives as many or
  * fewer.  The distribution function is the regularised incomplete beta function, by its
- * continued fraction (Lentz's method); the quantile by bisection, which needs no cleverness. */
+ * continued fraction (Lentz's method); the quantile is found by bisection. */
 #include "interval.h"
 
 #include <math.h>

@@ -7,28 +7,19 @@
 #include <string.h>
 
 #include "numbers.h"
-#include "suggest.h"
 
-static const struct {
-    const char *name;
-    tamis_key_type type;
-} key_types[] = {{"bytes", TAMIS_KEY_BYTES}, {"utf16", TAMIS_KEY_UTF16}, {"i32", TAMIS_KEY_I32},
-                 {"i64", TAMIS_KEY_I64},     {"u64", TAMIS_KEY_U64},     {"f32", TAMIS_KEY_F32},
-                 {"f64", TAMIS_KEY_F64}};
-#define KEY_TYPES (sizeof key_types / sizeof key_types[0])
+/* The choices of --as are in the order of tamis_key_type. */
+const char *key_type_name(uint32_t type) {
+    return type <= TAMIS_KEY_F64 ? option_of(OPT_AS)->choices[type] : "?";
+}
 
-const char *key_type_name(uint32_t type) { return type < KEY_TYPES ? key_types[type].name : "?"; }
-
-static uint32_t key_type_of(const char *name) {
-    struct suggestion best = {NULL, 0};
-    char hint[80];
-    for (size_t i = 0; i < KEY_TYPES; i++) {
-        if (strcmp(name, key_types[i].name) == 0) return (uint32_t)key_types[i].type;
-        suggest(&best, name, key_types[i].name);
+bool hex_decode(const uint8_t *digits, size_t bytes, uint8_t *to) {
+    for (size_t i = 0; i < bytes; i++) {
+        const unsigned high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
+        if ((high | low) >= 16) return false;
+        to[i] = (uint8_t)(high << 4 | low);
     }
-    suggest_text(&best, "", hint, sizeof hint);
-    die("--as: unknown type '%s': it must be bytes, utf16, i32, i64, u64, f32 or f64%s", name,
-        hint);
+    return true;
 }
 
 /* One byte of a delimiter or separator as it is written: itself, or \t \n \r \0 \\ \xHH. */
@@ -70,6 +61,16 @@ static void take_separator(struct key_options *keys, const char *text) {
 }
 
 bool key_options_take(struct key_options *keys, int id, const struct args *args) {
+    uint32_t *flags = &keys->form.flags;
+    const struct binding list[] = {
+        {OPT_FIELD, .small = &keys->form.field, .low = 1, .high = 1000000000},
+        {OPT_HEX, .bits = flags, .mask = TAMIS_KEY_HEX},
+        {OPT_PREHASHED, .bits = flags, .mask = TAMIS_KEY_PREHASHED},
+        {OPT_STRIP_CR, .bits = flags, .mask = TAMIS_KEY_STRIP_CR},
+        {OPT_FOLD_CASE, .bits = flags, .mask = TAMIS_KEY_FOLD_CASE},
+        {OPT_AS, .choice = &keys->form.type, .flag = &keys->has_type},
+        {OPT_KEY_FILE, .text = &keys->key_file},
+        {0}};
     switch (id) {
         case OPT_NUL:
             keys->delimiter = '\0';
@@ -80,30 +81,8 @@ bool key_options_take(struct key_options *keys, int id, const struct args *args)
         case OPT_SEPARATOR:
             take_separator(keys, args->value);
             return true;
-        case OPT_FIELD:
-            keys->form.field = (uint32_t)number_within("-F", args->value, 1, 1000000000);
-            return true;
-        case OPT_HEX:
-            keys->form.flags |= TAMIS_KEY_HEX;
-            return true;
-        case OPT_PREHASHED:
-            keys->form.flags |= TAMIS_KEY_PREHASHED;
-            return true;
-        case OPT_STRIP_CR:
-            keys->form.flags |= TAMIS_KEY_STRIP_CR;
-            return true;
-        case OPT_FOLD_CASE:
-            keys->form.flags |= TAMIS_KEY_FOLD_CASE;
-            return true;
-        case OPT_AS:
-            keys->form.type = key_type_of(args->value);
-            keys->has_type = true;
-            return true;
-        case OPT_KEY_FILE:
-            keys->key_file = args->value;
-            return true;
         default:
-            return false;
+            return args_store(args, id, list);
     }
 }
 
@@ -119,14 +98,8 @@ static void read_secret(struct key_options *keys) {
     size_t from = 0, to = length;
     while (from < to && isspace((unsigned char)text[from])) from++;
     while (to > from && isspace((unsigned char)text[to - 1])) to--;
-    bool right = to - from == 2 * TAMIS_SECRET_BYTES;
-    for (size_t i = 0; right && i < TAMIS_SECRET_BYTES; i++) {
-        const unsigned high = hex_digit(text[from + 2 * i]),
-                       low = hex_digit(text[from + 2 * i + 1]);
-        right = (high | low) < 16;
-        keys->secret[i] = (uint8_t)(high << 4 | low);
-    }
-    if (!right) {
+    const bool right = to - from == 2 * TAMIS_SECRET_BYTES;
+    if (!right || !hex_decode((const uint8_t *)text + from, TAMIS_SECRET_BYTES, keys->secret)) {
         die("key file '%s' must hold 32 hexadecimal digits (16 bytes) and nothing else",
             keys->key_file);
     }
@@ -157,13 +130,12 @@ const uint8_t *key_options_secret(const struct key_options *keys) {
 
 /* ---- what the filter stores */
 
-static bool printable(uint8_t byte) { return byte > ' ' && byte < 127 && byte != '\\'; }
-
 static void separator_text(const tamis_key_form *form, char *text, size_t size) {
     size_t used = 0;
     for (size_t i = 0; i < form->separator_length && used + 5 < size; i++) {
         const uint8_t byte = form->separator[i];
-        const char *format = byte == '\t' ? "\\t" : printable(byte) ? "%c" : "\\x%02x";
+        const bool plain = byte > ' ' && byte < 127 && byte != '\\';
+        const char *format = byte == '\t' ? "\\t" : plain ? "%c" : "\\x%02x";
         used += (size_t)snprintf(text + used, size - used, format, byte);
     }
     text[used] = '\0';
@@ -200,21 +172,25 @@ static bool same_field(const tamis_key_form *a, const tamis_key_form *b) {
            memcmp(a->separator, b->separator, a->separator_length) == 0;
 }
 
-/* Other systems' filters say nothing of how keys were made, in whatever file, so nothing can
- * contradict them; but some know only integers, and some more than 64 bits of a key. */
-static void foreign_form_check(const tamis_facts *facts, const tamis_key_form *form,
-                               const char *path) {
+bool key_form_same(const tamis_key_form *a, const tamis_key_form *b) {
+    return a->flags == b->flags && a->type == b->type && same_field(a, b);
+}
+
+/* Other systems' filters do not store how keys are made, so nothing can contradict them; but some
+ * accept only integers, and some hash keys to more than 64 bits. */
+static void compat_form_check(const tamis_facts *facts, const tamis_key_form *form,
+                              const char *path) {
     const bool integers = form->type == TAMIS_KEY_I64 || form->type == TAMIS_KEY_U64 ||
                           form->type == TAMIS_KEY_F64 || (form->flags & TAMIS_KEY_HEX) != 0;
     if (facts->key_bytes == 8 && !integers) {
         die("the keys of '%s' are 64-bit integers: give --as u64 (or i64)", path);
     }
     if ((form->flags & TAMIS_KEY_PREHASHED) && !facts->prehashed) {
-        die("'%s' cannot be asked by hashes: give the keys themselves", path);
+        die("'%s' cannot be queried by hash: give the keys themselves", path);
     }
 }
 
-/* Are its keys other bytes than their text? */
+/* Do keys differ from their text? */
 static bool is_decoded(const tamis_key_form *form) {
     return (form->flags & TAMIS_KEY_HEX) || form->type != TAMIS_KEY_BYTES;
 }
@@ -222,13 +198,13 @@ static bool is_decoded(const tamis_key_form *form) {
 tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options *given,
                               const char *path) {
     const tamis_key_form *form = &given->form, *stored = &facts->form;
-    const bool foreign = strcmp(facts->format, "tamis") != 0 || facts->hasher == TAMIS_HASH_FOREIGN;
+    const bool compat = strcmp(facts->format, "tamis") != 0 || facts->hasher == TAMIS_HASH_COMPAT;
     const uint32_t decoding = TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED;
     tamis_key_form merged = *stored;
     merged.flags |= form->flags;
 
     if (form->field != 0) {
-        /* -F without -t asks for the field and leaves the separator to the filter. */
+        /* -F without -t takes the separator from the filter. */
         tamis_key_form wanted = *form;
         if (!given->has_separator && stored->field != 0) {
             wanted.separator_length = stored->separator_length;
@@ -251,8 +227,8 @@ tamis_key_form key_form_merge(const tamis_facts *facts, const struct key_options
     const bool both_ways = (merged.flags & decoding) == decoding ||
                            ((merged.flags & decoding) && merged.type != TAMIS_KEY_BYTES);
     if (both_ways) contradiction(path, stored, form);
-    foreign_form_check(facts, &merged, path);
-    if (!foreign && (form->flags & TAMIS_KEY_FOLD_CASE) && !(stored->flags & TAMIS_KEY_FOLD_CASE)) {
+    compat_form_check(facts, &merged, path);
+    if (!compat && (form->flags & TAMIS_KEY_FOLD_CASE) && !(stored->flags & TAMIS_KEY_FOLD_CASE)) {
         die("'%s' was built without --fold-case: with it, keys that have capitals would be missed",
             path);
     }

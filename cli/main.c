@@ -17,14 +17,12 @@ const struct command *const commands[] = {&command_plan,    &command_build,
                                           &command_convert, &command_redis,
                                           &command_bench,   NULL};
 
-static const struct command *find_command(const char *name) {
-    for (size_t i = 0; commands[i] != NULL; i++) {
-        if (strcmp(name, commands[i]->name) == 0) return commands[i];
-    }
-    return NULL;
+const char *command_word(const struct command *command) {
+    const char *space = strchr(command->name, ' ');
+    return space != NULL ? space + 1 : command->name;
 }
 
-/* What other tools of this sort call it. */
+/* Names that other tools use. */
 static void suggest_synonym(struct suggestion *best, const char *name) {
     static const struct {
         const char *theirs, *ours;
@@ -36,15 +34,19 @@ static void suggest_synonym(struct suggestion *best, const char *name) {
     }
 }
 
-static _Noreturn void unknown_command(const char *name) {
+const struct command *command_find(const struct command *const *list, const char *name) {
     struct suggestion best = {NULL, 0};
     char hint[80];
     suggest_synonym(&best, name);
-    for (size_t i = 0; commands[i] != NULL; i++) suggest(&best, name, commands[i]->name);
+    for (; *list != NULL; list++) {
+        if (strcmp(name, command_word(*list)) == 0) return *list;
+        suggest(&best, name, command_word(*list));
+    }
     suggest(&best, name, "--help");
     suggest(&best, name, "--version");
     suggest_text(&best, "", hint, sizeof hint);
-    die("unknown %s '%s'%s", name[0] == '-' ? "option" : "command", name, hint);
+    if (name[0] == '-') die("unknown option %s%s", name, hint);
+    die("unknown command '%s'%s", name, best.word != NULL ? hint : "; --help lists the commands");
 }
 
 static bool is_help(const char *word) {
@@ -53,8 +55,7 @@ static bool is_help(const char *word) {
 
 /* help COMMAND, and help COMMAND VERB, which is COMMAND VERB --help. */
 static void help_command(const char *name, char *verb) {
-    const struct command *command = find_command(name);
-    if (command == NULL) unknown_command(name);
+    const struct command *command = command_find(commands, name);
     if (verb != NULL && verb[0] != '-') {
         char help[] = "--help", *words[] = {verb, help};
         struct args args;
@@ -65,8 +66,22 @@ static void help_command(const char *name, char *verb) {
     help_print(command, stdout);
 }
 
-/* help, --help, -h, --version: what is no subcommand.  False if the first word is none of them;
- * the last one is NULL. */
+/* --generate man PAGE, --generate bash|zsh|fish, --generate pages (their names): for packagers and
+ * the test house/generated; not in --help. */
+static void generate(const char *what, const char *page) {
+    if (what == NULL) die("missing what to --generate: man PAGE, pages, bash, zsh or fish");
+    if (strcmp(what, "pages") == 0) {
+        puts("tamis");
+        for (size_t i = 0; commands[i] != NULL; i++) printf("tamis-%s\n", commands[i]->name);
+    } else if (strcmp(what, "man") == 0) {
+        if (page == NULL || !generate_page(page)) die("--generate man: unknown page");
+    } else if (!generate_completion(what)) {
+        die("--generate: unknown '%s': it must be man, pages, bash, zsh or fish", what);
+    }
+}
+
+/* help, --help, -h, --version, --generate, --complete.  False if the first word is none of them;
+ * NULL follows the last word. */
 static bool run_special(char **words) {
     const char *word = words[0], *next = words[1];
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
@@ -75,6 +90,10 @@ static bool run_special(char **words) {
         help_command(next, words[2]);
     } else if (is_help(word)) {
         help_list(stdout);
+    } else if (strcmp(word, "--generate") == 0) {
+        generate(next, next != NULL ? words[2] : NULL);
+    } else if (strcmp(word, "--complete") == 0) {
+        complete_words(words + 1);
     } else {
         return false;
     }
@@ -90,8 +109,7 @@ int main(int count, char **words) {
         return EXIT_ERROR;
     }
     if (run_special(words + 1)) return EXIT_DONE;
-    const struct command *command = find_command(words[1]);
-    if (command == NULL) unknown_command(words[1]);
+    const struct command *command = command_find(commands, words[1]);
     errors_name(command->name);
     args_start(&args, command, count - 2, words + 2);
     return command->run(&args);

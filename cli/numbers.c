@@ -2,8 +2,10 @@
 #include "numbers.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,29 +33,42 @@ static bool decimal_parse(const char *text, double *number, char **end) {
     return *end != text && isfinite(*number);
 }
 
+/* 1,000,000 without its commas; false if they do not part groups of three digits. */
+static bool ungroup(const char *text, char *digits, size_t size) {
+    const size_t first = strspn(text, "0123456789");
+    size_t used = first;
+    if (first == 0 || first > 3 || strlen(text) >= size) return false;
+    memcpy(digits, text, first);
+    for (text += first; *text == ','; text += 4) {
+        if (strspn(text + 1, "0123456789") != 3) return false;
+        memcpy(digits + used, text + 1, 3);
+        used += 3;
+    }
+    strcpy(digits + used, text);
+    return true;
+}
+
 bool number_parse(const char *text, uint64_t *number) {
+    char ungrouped[64];
+    if (strchr(text, ',') != NULL) {
+        if (!ungroup(text, ungrouped, sizeof ungrouped) || strchr(ungrouped, ',') != NULL)
+            return false;
+        text = ungrouped;
+    }
     /* Whole numbers exactly; a double has only 53 bits. */
     char *end;
-    size_t digits = strspn(text, "0123456789");
-    if (digits > 0 && digits < 20 && scale_of(text + digits) != 0) {
-        const uint64_t whole = strtoull(text, &end, 10), scale = scale_of(text + digits);
-        if (whole > UINT64_MAX / scale) return false;
+    const size_t digits = strspn(text, "0123456789");
+    uint64_t scale = digits > 0 ? scale_of(text + digits) : 0;
+    if (scale != 0) {
+        errno = 0;
+        const uint64_t whole = strtoull(text, &end, 10);
+        if (errno == ERANGE || whole > UINT64_MAX / scale) return false;
         *number = whole * scale;
-        return true;
-    }
-    if (digits >= 20 && text[digits] == '\0') {
-        uint64_t whole = 0;
-        for (size_t i = 0; i < digits; i++) {
-            const uint64_t digit = (uint64_t)(text[i] - '0');
-            if (whole > (UINT64_MAX - digit) / 10) return false;
-            whole = 10 * whole + digit;
-        }
-        *number = whole;
         return true;
     }
     double value;
     if (!decimal_parse(text, &value, &end)) return false;
-    const uint64_t scale = scale_of(end);
+    scale = scale_of(end);
     /* 1.001K is 1001, though 1.001 times a thousand is a hair less. */
     value *= (double)scale;
     const double whole = floor(value + 0.5);
@@ -65,13 +80,9 @@ bool number_parse(const char *text, uint64_t *number) {
 
 /* 0.7% is 0.007, as it is written, and not what dividing by a hundred makes of it: the two would
  * differ in the last bit, and so contradict each other. */
-static double hundredth(double percent) {
-    struct text text;
-    snprintf(text.at, sizeof text.at, "%.15g", percent / 100);
-    return strtod(text.at, NULL);
-}
+static double hundredth(double percent) { return strtod(text_of("%.15g", percent / 100).at, NULL); }
 
-bool rate_parse(const char *text, double *rate) {
+bool fpr_parse(const char *text, double *fpr) {
     char *end;
     double value;
     if (!decimal_parse(text, &value, &end)) return false;
@@ -84,7 +95,7 @@ bool rate_parse(const char *text, double *rate) {
         end++;
     }
     if (*end != '\0' || !(value > 0 && value < 1)) return false;
-    *rate = value;
+    *fpr = value;
     return true;
 }
 
@@ -106,20 +117,21 @@ uint64_t number_within(const char *option, const char *text, uint64_t low, uint6
     return number;
 }
 
-double rate_of(const char *option, const char *text) {
-    double rate;
-    if (!rate_parse(text, &rate)) {
+double fpr_of(const char *option, const char *text) {
+    double fpr;
+    if (!fpr_parse(text, &fpr)) {
         die("%s: '%s' is not a rate above 0 and below 1, such as 0.01, 1%%, 1e-6 or 1/1000", option,
             text);
     }
-    return rate;
+    return fpr;
 }
 
 struct text text_count(uint64_t number) {
-    struct text digits, grouped;
-    const int length = snprintf(digits.at, sizeof digits.at, "%llu", (unsigned long long)number);
+    const struct text digits = text_of("%llu", (unsigned long long)number);
+    const size_t length = strlen(digits.at);
+    struct text grouped;
     char *to = grouped.at;
-    for (int i = 0; i < length; i++) {
+    for (size_t i = 0; i < length; i++) {
         if (i > 0 && (length - i) % 3 == 0) *to++ = ',';
         *to++ = digits.at[i];
     }
@@ -127,11 +139,17 @@ struct text text_count(uint64_t number) {
     return grouped;
 }
 
-struct text text_things(uint64_t number, const char *thing) {
+struct text text_of(const char *format, ...) {
     struct text text;
-    snprintf(text.at, sizeof text.at, "%.27s %.18s%s", text_count(number).at, thing,
-             number == 1 ? "" : "s");
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text.at, sizeof text.at, format, arguments);
+    va_end(arguments);
     return text;
+}
+
+struct text text_things(uint64_t number, const char *thing) {
+    return text_of("%s %s%s", text_count(number).at, thing, number == 1 ? "" : "s");
 }
 
 struct text text_estimate(double number, double error) {
@@ -139,143 +157,90 @@ struct text text_estimate(double number, double error) {
     if (number >= 1.8e19) number = 1.8e19;
     if (error <= 0) return text_count((uint64_t)(number + 0.5));
     /* No more digits than the estimate has. */
-    double unit = pow(10, floor(log10(error)));
-    if (unit < 1) unit = 1;
-    const struct text rounded = text_count((uint64_t)(floor(number / unit + 0.5) * unit));
-    struct text about;
-    snprintf(about.at, sizeof about.at, "about %.40s", rounded.at);
-    return about;
+    const double unit = fmax(1, pow(10, floor(log10(error))));
+    return text_of("about %s", text_count((uint64_t)(floor(number / unit + 0.5) * unit)).at);
+}
+
+/* Three digits and a unit; without a unit, whole. */
+static struct text text_scaled(double number, double base, const char *const *units, size_t last) {
+    size_t unit = 0;
+    for (; number >= base - 0.5 && unit < last; unit++) number /= base;
+    const int decimals = unit == 0 ? 0 : number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+    return text_of("%.*f%s", decimals, number, units[unit]);
 }
 
 struct text text_bytes(uint64_t bytes) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    struct text text;
-    double size = (double)bytes;
-    size_t unit = 0;
-    while (size >= 1023.5 && unit < 6) {
-        size /= 1024;
-        unit++;
-    }
-    if (unit == 0) {
-        snprintf(text.at, sizeof text.at, "%u %s", (unsigned)bytes, bytes == 1 ? "byte" : "bytes");
-    } else {
-        const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-        snprintf(text.at, sizeof text.at, "%.*f %s", decimals, size, units[unit]);
-    }
-    return text;
+    const char *const units[] = {
+        bytes == 1 ? " byte" : " bytes", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+    return text_scaled((double)bytes, 1024, units, 6);
+}
+
+struct text text_brief(double number) {
+    static const char *const units[] = {"", "K", "M", "G", "T", "P"};
+    return text_scaled(number, 1000, units, 5);
 }
 
 /* Three digits, without an exponent. */
-static void three_digits(double number, char *text, size_t size) {
-    int decimals = 2 - (int)floor(log10(number));
-    if (decimals < 0) decimals = 0;
-    snprintf(text, size, "%.*f", decimals, number);
-    if (strchr(text, '.') == NULL) return;
-    size_t length = strlen(text);
-    while (text[length - 1] == '0') text[--length] = '\0';
-    if (text[length - 1] == '.') text[--length] = '\0';
-}
-
-struct text text_bits(double bits) {
-    struct text text;
-    if (bits >= 1000) return text_count((uint64_t)(bits + 0.5));
-    snprintf(text.at, sizeof text.at, "%.2f", bits);
+static struct text three_digits(double number) {
+    struct text text = text_of("%.*f", (int)fmax(0, 2 - floor(log10(number))), number);
+    if (strchr(text.at, '.') == NULL) return text;
+    size_t length = strlen(text.at);
+    while (text.at[length - 1] == '0') text.at[--length] = '\0';
+    if (text.at[length - 1] == '.') text.at[--length] = '\0';
     return text;
 }
 
+struct text text_bits(double bits) {
+    return bits >= 1000 ? text_count((uint64_t)(bits + 0.5)) : text_of("%.2f", bits);
+}
+
 /* 3.35e-7, 1e-6: three digits at most, and no more than are needed. */
-static void small_rate(double rate, char *text, size_t size) {
-    int exponent = (int)floor(log10(rate));
-    double digits = rate * pow(10, -exponent);
+static struct text small_fpr(double fpr) {
+    int exponent = (int)floor(log10(fpr));
+    double digits = fpr * pow(10, -exponent);
     if (digits >= 9.995) {
         digits /= 10;
         exponent++;
     }
-    snprintf(text, size, "%.3ge%d", digits, exponent);
+    return text_of("%.3ge%d", digits, exponent);
 }
 
-struct text text_rate(double rate) {
-    struct text text;
-    if (!(rate >= DBL_MIN)) { /* what is less has not three digits */
-        snprintf(text.at, sizeof text.at, "0");
-    } else if (rate < 9.995e-5) {
-        small_rate(rate, text.at, sizeof text.at);
-    } else {
-        three_digits(rate * 100, text.at, sizeof text.at - 3);
-        strcat(text.at, " %");
-    }
-    return text;
+struct text text_fpr(double fpr) {
+    if (!(fpr >= DBL_MIN)) return text_of("0"); /* denormal numbers have fewer digits */
+    return fpr < 9.995e-5 ? small_fpr(fpr) : text_of("%s %%", three_digits(fpr * 100).at);
 }
 
-struct text text_odds(double rate) {
-    struct text text;
-    if (!(rate > 0)) {
-        snprintf(text.at, sizeof text.at, "never");
-    } else if (rate > 0.2) {
-        snprintf(text.at, sizeof text.at, "1 in %.2g", 1 / rate);
-    } else if (1 / rate < 1e15) {
-        snprintf(text.at, sizeof text.at, "1 in %.40s", text_count((uint64_t)(1 / rate + 0.5)).at);
-    } else {
-        snprintf(text.at, sizeof text.at, "1 in %.2e", 1 / rate);
-    }
-    return text;
-}
-
-struct text text_brief(double number) {
-    static const char units[] = " KMGTP";
-    struct text text;
-    size_t unit = 0;
-    while (number >= 999.5 && unit < 5) {
-        number /= 1000;
-        unit++;
-    }
-    if (unit == 0) {
-        snprintf(text.at, sizeof text.at, "%.0f", number);
-    } else {
-        const int decimals = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
-        snprintf(text.at, sizeof text.at, "%.*f%c", decimals, number, units[unit]);
-    }
-    return text;
+struct text text_odds(double fpr) {
+    if (!(fpr > 0)) return text_of("never");
+    if (fpr > 0.2) return text_of("1 in %.2g", 1 / fpr);
+    if (1 / fpr >= 1e15) return text_of("1 in %.2e", 1 / fpr);
+    return text_of("1 in %s", text_count((uint64_t)(1 / fpr + 0.5)).at);
 }
 
 struct text text_time(double seconds) {
-    struct text text;
-    const unsigned long all = seconds < 0     ? 0
-                              : seconds > 1e9 ? 1000000000ul
-                                              : (unsigned long)seconds;
+    const unsigned long all = (unsigned long)fmin(fmax(seconds, 0), 1e9);
     const unsigned long h = all / 3600, m = all / 60 % 60, s = all % 60;
-    if (h > 0) {
-        snprintf(text.at, sizeof text.at, "%lu:%02lu:%02lu", h, m, s);
-    } else {
-        snprintf(text.at, sizeof text.at, "%lu:%02lu", m, s);
-    }
-    return text;
+    return h > 0 ? text_of("%lu:%02lu:%02lu", h, m, s) : text_of("%lu:%02lu", m, s);
 }
 
 /* 1e-6, as people write it. */
-static void short_exponent(char *text) {
-    char *exponent = strstr(text, "e-0");
+static struct text short_exponent(struct text text) {
+    char *exponent = strstr(text.at, "e-0");
     if (exponent != NULL) memmove(exponent + 2, exponent + 3, strlen(exponent + 3) + 1);
+    return text;
 }
 
 struct text text_exact(double number) {
     struct text text;
-    if (number == floor(number) && fabs(number) < 1e15) { /* 100000, not 1e+05 */
-        snprintf(text.at, sizeof text.at, "%.0f", number);
-        return text;
-    }
+    if (number == floor(number) && fabs(number) < 1e15) return text_of("%.0f", number); /* no 1e5 */
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text.at, sizeof text.at, "%.*g", digits, number);
+        text = text_of("%.*g", digits, number);
         if (strtod(text.at, NULL) == number) break;
     }
-    short_exponent(text.at);
-    return text;
+    return short_exponent(text);
 }
 
 struct text text_few(double number) {
-    struct text text;
     if (number >= 99.5 && number < 1.8e19) return text_count((uint64_t)(number + 0.5));
-    snprintf(text.at, sizeof text.at, "%.2g", number);
-    short_exponent(text.at);
-    return text;
+    return short_exponent(text_of("%.2g", number));
 }

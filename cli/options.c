@@ -1,48 +1,160 @@
-/* options.c - the parser and the groups that commands share */
+/* options.c - the options as a table, and the parser */
 #include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "numbers.h"
 #include "output.h"
 #include "suggest.h"
 
-const struct option_spec options_keys[] = {
-    {OPT_NUL, '0', "null", NULL, "records end with a NUL byte instead of a newline"},
-    {OPT_DELIMITER, 'd', "delimiter", "C", "records end with the byte C (\\t, \\0, \\xHH too)"},
-    {OPT_SEPARATOR, 't', "separator", "SEP", "fields are separated by SEP (default: a tab)"},
-    {OPT_FIELD, 'F', "field", "N", "the key is the N-th field of the record, from 1"},
-    {OPT_HEX, '\0', "hex", NULL, "keys are written in hexadecimal"},
-    {OPT_PREHASHED, '\0', "prehashed", NULL, "keys are hashes: 16 hexadecimal digits"},
-    {OPT_STRIP_CR, '\0', "strip-cr", NULL, "drop a carriage return at the end of a record"},
-    {OPT_FOLD_CASE, '\0', "fold-case", NULL, "take ASCII capitals as small letters"},
-    {OPT_AS, '\0', "as", "TYPE",
-     "how the text becomes bytes: bytes, utf16, or a\n"
-     "number: i32, i64, u64, f32, f64"},
-    {OPT_KEY_FILE, '\0', "key-file", "FILE", "the secret of a keyed filter: 32 hexadecimal digits"},
-    OPTIONS_END};
+static const struct option_spec specs[OPTION_COUNT] = {
+#define OPTION(name, in, ...) [OPT_##name] = {.id = OPT_##name, .group = GROUP_##in, __VA_ARGS__},
+#include "options.def"
+#undef OPTION
+};
 
-const struct option_spec options_running[] = {
-    {OPT_THREADS, 'j', "threads", "N", "use at most N threads (default: all cores)"},
-    {OPT_PROGRESS, '\0', "progress", NULL, "show progress even if stderr is no terminal"},
-    {OPT_NO_PROGRESS, '\0', "no-progress", NULL, "never show progress"},
-    OPTIONS_END};
+const char *const group_titles[GROUP_COUNT] = {"Options", "Filter", "Keys (KEYOPTS)", "Server",
+                                               "Running"};
 
-const struct option_spec options_server[] = {
-    {OPT_SERVER, 's', "server", "HOST:PORT",
-     "a server, or nodes of a cluster, with commas between\n"
-     "(default: $TAMIS_REDIS, or 127.0.0.1:6379)"},
-    {OPT_USER, '\0', "user", "NAME", "log in as NAME; the password is in $REDISCLI_AUTH"},
-    {OPT_PATIENCE, '\0', "patience", "SECONDS",
-     "go on trying for so long without progress, while a\n"
-     "cluster recovers (default 60)"},
-    {OPT_TLS, '\0', "tls", NULL, "speak TLS"},
-    {OPT_CACERT, '\0', "cacert", "FILE",
-     "trust servers whose certificate this one has signed\n"
-     "(default: those that the system trusts by their name)"},
-    {OPT_CERT, '\0', "cert", "FILE", "the certificate to show to servers that ask for one"},
-    {OPT_TLS_KEY, '\0', "key", "FILE", "its private key"},
-    OPTIONS_END};
+const struct option_spec *option_of(enum option_id id) { return &specs[id]; }
+
+static bool is_listed(const struct command *command, enum option_id id) {
+    for (size_t i = 0; i < COMMAND_OPTIONS; i++) {
+        if (command->options[i] == id) return true;
+    }
+    return false;
+}
+
+const struct option_spec *command_option(const struct command *command, size_t index) {
+    for (size_t i = 0; i < COMMAND_OPTIONS && command->options[i] != OPT_NONE; i++) {
+        if (index-- == 0) return &specs[command->options[i]];
+    }
+    for (enum option_id id = OPT_NONE + 1; id < OPTION_COUNT; id++) {
+        const bool in_group = (command->groups >> specs[id].group & 1) != 0;
+        if (in_group && !is_listed(command, id) && index-- == 0) return &specs[id];
+    }
+    return NULL;
+}
+
+const char *exit_text(const struct command *command, int code) {
+    static const char *const texts[] = {
+        "something was selected, or the work is done",
+        "nothing was selected, a key is missing, or a key to remove was not there",
+        "error; nothing was changed",
+        "done, but the filter is over its capacity; the promised rate does not hold"};
+    if (command == NULL) return texts[code];
+    if (command->exits[code] == NULL && code == EXIT_ERROR) return texts[code];
+    return command->exits[code];
+}
+
+/* ---- lists of names */
+
+const char *list_name(char list, const struct option_spec *spec, size_t index) {
+    const uint32_t cap = list == 'a'   ? TAMIS_CAN_ADD
+                         : list == 'r' ? TAMIS_CAN_REMOVE
+                         : list == 'm' ? TAMIS_CAN_UNION
+                         : list == 'i' ? TAMIS_CAN_INTERSECT
+                                       : 0;
+    if (list == 'f') return tamis_format_at(index);
+    if (list == 'c') return spec->choices[index];
+    tamis_kind kind = tamis_kind_next(TAMIS_AUTO);
+    for (; kind != TAMIS_AUTO; kind = tamis_kind_next(kind)) {
+        if ((tamis_kind_caps(kind) & cap) == cap && index-- == 0) break;
+    }
+    return tamis_kind_name(kind);
+}
+
+const char *list_description(char list, const char *name) {
+    return list == 'k'   ? tamis_kind_description(tamis_kind_find(name))
+           : list == 'f' ? tamis_format_description(name)
+                         : "";
+}
+
+/* "a, b or c" */
+static size_t list_names(char list, const struct option_spec *spec, char *to, size_t size) {
+    size_t used = 0;
+    const char *name = list_name(list, spec, 0), *before = "";
+    for (size_t i = 1; name != NULL && used < size; i++) {
+        const char *next = list_name(list, spec, i);
+        used += (size_t)snprintf(to + used, size - used, "%s%s",
+                                 i > 1 && next == NULL ? " or " : before, name);
+        before = ", ";
+        name = next;
+    }
+    return used;
+}
+
+void expand_text(const char *text, const struct option_spec *spec, char *to, size_t size) {
+    size_t used = 0;
+    for (const char *at = text; *at != '\0' && used + 1 < size;) {
+        const char *end = at[0] == '{' && strchr("armikfc", at[1]) != NULL ? strchr(at, '}') : NULL;
+        if (end == NULL) {
+            to[used++] = *at++;
+        } else {
+            used += list_names(at[1], spec, to + used, size - used);
+            at = end + 1;
+        }
+    }
+    if (used >= size) used = size - 1;
+    to[used] = '\0';
+}
+
+void unknown_name(const char *option, char list, const struct option_spec *spec, const char *name) {
+    const char *what = list == 'k' ? "kind" : list == 'f' ? "format" : "value", *candidate;
+    struct suggestion best = {NULL, 0};
+    char hint[80], all[TEXT_MAX];
+    for (size_t i = 0; (candidate = list_name(list, spec, i)) != NULL; i++) {
+        suggest(&best, name, candidate);
+    }
+    suggest_text(&best, "", hint, sizeof hint);
+    if (best.word != NULL) die("%s: unknown %s '%s'%s", option, what, name, hint);
+    list_names(list, spec, all, sizeof all);
+    die("%s: unknown %s '%s': it must be %s", option, what, name, all);
+}
+
+static uint32_t choice_of(const struct args *args) {
+    for (uint32_t i = 0; args->spec->choices[i] != NULL; i++) {
+        if (strcmp(args->value, args->spec->choices[i]) == 0) return i;
+    }
+    unknown_name(args->shown, 'c', args->spec, args->value);
+}
+
+static const char *format_of(const struct args *args) {
+    if (tamis_format_description(args->value) == NULL) {
+        unknown_name(args->shown, 'f', NULL, args->value);
+    }
+    return args->value;
+}
+
+static tamis_kind kind_of(const struct args *args) {
+    const tamis_kind kind = tamis_kind_find(args->value);
+    if (kind == TAMIS_AUTO) unknown_name(args->shown, 'k', NULL, args->value);
+    return kind;
+}
+
+static uint64_t number_for(const struct args *args, const struct binding *b) {
+    return number_within(args->shown, args->value, b->low, b->high != 0 ? b->high : UINT64_MAX);
+}
+
+bool args_store(const struct args *args, int id, const struct binding *list) {
+    const struct binding *b = list;
+    while (b->id != id && b->id != OPT_NONE) b++;
+    if (b->id == OPT_NONE) return false;
+    if (b->flag != NULL) *b->flag = true;
+    if (b->text != NULL) *b->text = args->value;
+    if (b->words != NULL) words_push(b->words, args->value);
+    if (b->number != NULL) *b->number = number_for(args, b);
+    if (b->small != NULL) *b->small = (uint32_t)number_for(args, b);
+    if (b->fpr != NULL) *b->fpr = fpr_of(args->shown, args->value);
+    if (b->kind != NULL) *b->kind = kind_of(args);
+    if (b->format != NULL) *b->format = format_of(args);
+    if (b->choice != NULL) *b->choice = choice_of(args);
+    if (b->bits != NULL) *b->bits |= b->mask;
+    return true;
+}
+
+/* ---- the parser */
 
 void args_start(struct args *args, const struct command *command, int count, char **words) {
     memset(args, 0, sizeof *args);
@@ -51,59 +163,50 @@ void args_start(struct args *args, const struct command *command, int count, cha
     args->words = words;
 }
 
-typedef bool option_test(const struct option_spec *spec, const char *name, size_t length);
-
-static bool has_letter(const struct option_spec *spec, const char *name, size_t length) {
-    (void)length;
-    return spec->letter == name[0];
-}
-
-static bool has_name(const struct option_spec *spec, const char *name, size_t length) {
-    return spec->name != NULL && strlen(spec->name) == length &&
-           memcmp(spec->name, name, length) == 0;
-}
-
-static const struct option_spec *find(const struct command *command, option_test *test,
-                                      const char *name, size_t length) {
-    for (size_t g = 0; g < COMMAND_GROUPS && command->groups[g] != NULL; g++) {
-        for (const struct option_spec *spec = command->groups[g]; spec->id != OPT_NONE; spec++) {
-            if (test(spec, name, length)) return spec;
-        }
+const struct option_spec *option_find(const struct command *command, char letter, const char *name,
+                                      size_t length) {
+    const struct option_spec *spec;
+    for (size_t i = 0; (spec = command_option(command, i)) != NULL; i++) {
+        if (letter != '\0' && spec->letter == letter) return spec;
+        if (strlen(spec->name) == length && memcmp(spec->name, name, length) == 0) return spec;
     }
     return NULL;
 }
 
-static _Noreturn void unknown_long(const struct args *args, const char *name, size_t length) {
+/* Options of other tools, for commands that have the option `ours`. */
+static const char *hint_of(const struct command *command, const char *typed) {
+    static const struct {
+        const char *typed, *ours, *hint;
+    } hints[] = {{"-i", "fold-case", "did you mean '--fold-case'?"},
+                 {"-z", "null", "did you mean '--null'?"},
+                 {"--rate", "fpr", "did you mean '--fpr'?"},
+                 {"-p", "server", "the server is given by -s HOST:PORT"},
+                 {"--port", "server", "the server is given by -s HOST:PORT"},
+                 {"--host", "server", "the server is given by -s HOST:PORT"},
+                 {"--prehashed", "server", "a filter in Redis hashes its keys itself"},
+                 {"--key-file", "server", "a filter in Redis keeps its own secret key"}};
+    for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++) {
+        if (strcmp(typed, hints[i].typed) != 0) continue;
+        if (option_find(command, '\0', hints[i].ours, strlen(hints[i].ours)) != NULL)
+            return hints[i].hint;
+    }
+    return NULL;
+}
+
+static _Noreturn void unknown_option(const struct args *args) {
+    const char *known = hint_of(args->command, args->shown);
     struct suggestion best = {NULL, 0};
-    char typed[40], hint[80];
-    snprintf(typed, sizeof typed, "%.*s", (int)(length < 39 ? length : 39), name);
-    for (size_t g = 0; g < COMMAND_GROUPS && args->command->groups[g] != NULL; g++) {
-        const struct option_spec *spec = args->command->groups[g];
-        for (; spec->id != OPT_NONE; spec++) {
-            if (spec->name != NULL) suggest(&best, typed, spec->name);
-        }
-    }
-    suggest(&best, typed, "help");
-    suggest_text(&best, "--", hint, sizeof hint);
-    die("unknown option '--%s'%s", typed, hint);
-}
-
-/* Letters of grep, sort and uniq that are spelt out here. */
-static _Noreturn void unknown_letter(const struct args *args, char letter) {
-    struct suggestion best = {letter == 'i' ? "fold-case" : letter == 'z' ? "null" : NULL, 0};
+    const struct option_spec *spec;
     char hint[80];
-    if (best.word != NULL && find(args->command, has_name, best.word, strlen(best.word)) == NULL) {
-        best.word = NULL;
+    if (known != NULL) die("unknown option %s; %s", args->shown, known);
+    if (args->shown[1] == '-') {
+        for (size_t i = 0; (spec = command_option(args->command, i)) != NULL; i++) {
+            suggest(&best, args->shown + 2, spec->name);
+        }
+        suggest(&best, args->shown + 2, "help");
     }
     suggest_text(&best, "--", hint, sizeof hint);
-    die("unknown option '-%c'%s", letter, hint);
-}
-
-/* The value of an option that needs one: attached, or the next word. */
-static const char *take_value(struct args *args, const char *attached) {
-    if (attached != NULL) return attached;
-    if (args->at >= args->count) die("option %s needs a value", args->shown);
-    return args->words[args->at++];
+    die("unknown option %s%s", args->shown, hint);
 }
 
 static _Noreturn void help_and_exit(const struct command *command) {
@@ -112,31 +215,38 @@ static _Noreturn void help_and_exit(const struct command *command) {
     exit(EXIT_DONE);
 }
 
+/* The value of an option that needs one is attached, or the next word. */
+static int take(struct args *args, const struct option_spec *spec, const char *attached) {
+    args->spec = spec;
+    if (spec == NULL) unknown_option(args);
+    if (spec->value != NULL) {
+        if (attached == NULL && args->at >= args->count) {
+            die("missing %s after %s", spec->value, args->shown);
+        }
+        args->value = attached != NULL ? attached : args->words[args->at++];
+    } else if (attached != NULL) {
+        die("%s takes no value", args->shown);
+    }
+    return (int)(spec->means != OPT_NONE ? spec->means : spec->id);
+}
+
 static int take_long(struct args *args, const char *name) {
-    const char *equals = strchr(name, '=');
-    const size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const size_t length = strcspn(name, "=");
     snprintf(args->shown, sizeof args->shown, "--%.*s", (int)(length < 60 ? length : 60), name);
-    if (length == 4 && memcmp(name, "help", 4) == 0) help_and_exit(args->command);
-    const struct option_spec *spec = find(args->command, has_name, name, length);
-    if (spec == NULL) unknown_long(args, name, length);
-    if (spec->value == NULL && equals != NULL) die("option %s takes no value", args->shown);
-    if (spec->value != NULL) args->value = take_value(args, equals != NULL ? equals + 1 : NULL);
-    return (int)spec->id;
+    if (strcmp(args->shown, "--help") == 0) help_and_exit(args->command);
+    return take(args, option_find(args->command, '\0', name, length),
+                name[length] == '=' ? name + length + 1 : NULL);
 }
 
 static int take_letter(struct args *args) {
-    const char *letter = args->cluster;
-    snprintf(args->shown, sizeof args->shown, "-%c", *letter);
-    args->cluster = letter[1] != '\0' ? letter + 1 : NULL;
-    if (*letter == 'h') help_and_exit(args->command);
-    const struct option_spec *spec = find(args->command, has_letter, letter, 1);
-    if (spec == NULL) unknown_letter(args, *letter);
-    if (spec->value != NULL) {
-        const char *attached = args->cluster;
-        args->cluster = NULL;
-        args->value = take_value(args, attached);
-    }
-    return (int)spec->id;
+    const char letter = *args->cluster,
+               *attached = args->cluster[1] != '\0' ? args->cluster + 1 : NULL;
+    const struct option_spec *spec = option_find(args->command, letter, "", 0);
+    snprintf(args->shown, sizeof args->shown, "-%c", letter);
+    if (letter == 'h') help_and_exit(args->command);
+    const bool flag = spec != NULL && spec->value == NULL;
+    args->cluster = flag ? attached : NULL;
+    return take(args, spec, flag ? NULL : attached);
 }
 
 int args_next(struct args *args) {
@@ -159,10 +269,8 @@ int args_next(struct args *args) {
 }
 
 void words_push(struct words *list, const char *word) {
-    if (list->count == list->capacity) {
-        list->capacity = list->capacity != 0 ? 2 * list->capacity : 16;
-        list->at = (const char **)need_more((void *)list->at, list->capacity * sizeof *list->at);
-    }
+    list->at = (const char **)need_room((void *)list->at, &list->capacity, list->count + 1,
+                                        sizeof *list->at);
     list->at[list->count++] = word;
 }
 

@@ -1,7 +1,7 @@
-/* output.c - a buffered writer that stops quietly when nobody reads any more
+/* output.c - a buffered writer that stops quietly when the reader has gone
  *
- * SIGPIPE is ignored (main.c), so a closed pipe shows as EPIPE here; `error` then tells the
- * command that it need not go on. */
+ * SIGPIPE is ignored (interrupt.c), so a closed pipe is EPIPE here; the command stops when it sees
+ * `error`. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "output.h"
@@ -28,18 +28,14 @@ void output_open(struct output *output, int descriptor) {
     descriptor_widen(descriptor);
 }
 
-/* Somebody who has the same pipe or terminal may have made it one that does not wait. */
-static void await_room(int descriptor) {
-    struct pollfd end = {.fd = descriptor, .events = POLLOUT};
-    (void)poll(&end, 1, -1); /* the next write tells what is wrong */
-}
-
 static void write_all(struct output *output, const uint8_t *bytes, size_t length) {
-    if (output->terminal && length != 0) progress_clear(); /* it may be the same one */
+    if (output->terminal && length != 0) progress_clear(); /* it may be on this terminal */
     while (length != 0 && output->error == 0) {
         const ssize_t wrote = write(output->descriptor, bytes, length);
         if (wrote < 0 && errno == EAGAIN) {
-            await_room(output->descriptor);
+            /* Another process may have set O_NONBLOCK; the next write reports errors. */
+            struct pollfd end = {.fd = output->descriptor, .events = POLLOUT};
+            (void)poll(&end, 1, -1);
             continue;
         }
         if (wrote < 0) {

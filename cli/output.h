@@ -20,8 +20,8 @@ void output_text(struct output *output, const char *text);
 void output_number(struct output *output, uint64_t number);
 void output_flush(struct output *output);
 
-/* Flushes and frees.  Dies if something could not be written, but for a reader that has gone
- * (EPIPE): it has had enough, and that is no error. */
+/* Flushes and frees.  Dies if something could not be written, unless the reader has gone (EPIPE),
+ * which is not an error. */
 void output_close(struct output *output, const char *name);
 
 /* For what was printed with stdio: flush, and the same rule. */

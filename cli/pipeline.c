@@ -10,26 +10,27 @@
 #include <unistd.h>
 
 #include "descriptor.h"
+#include "hints.h"
 #include "progress.h"
 
-/* Threads that a short input would only start in vain: so many blocks come first. */
+/* Threads start after this many blocks, so that a short input starts none. */
 #define BLOCKS_ALONE 16
 
-/* How often a thread looks before it sleeps: some 40 microseconds, to outlast the read of a block
- * that has to come from far memory.  With a fifth of that one read in eight had the other thread
- * asleep (1350 times in ten million lines, now 80), and a build took a twentieth longer. */
+/* How often a thread polls before it sleeps: about 40 microseconds, longer than the read of a
+ * block. With a fifth of that, one read in eight put the other thread to sleep (1350 times in ten
+ * million lines, now 80), and a build took 5 % longer. */
 #define LOOKS 100000
 
 /* Blocks for each thread: the one that it has, and some that wait to be emitted. */
 #define BLOCKS_EACH 4
 #define BLOCKS_EACH_UNEVEN 32
 
-/* A lock that is looked at for a while before a thread sleeps: what it guards takes less time
- * than a sleeper takes to wake.  With two threads on ten million lines it was asleep for a block
- * in five, and two took as long as one; now they take half. */
+/* A lock that is polled for a while before a thread sleeps, because what it guards takes less time
+ * than waking up.  Without that, two threads on ten million lines slept once in five blocks and
+ * took as long as one; now they take half. */
 struct gate {
     pthread_mutex_t mutex;
-    atomic_bool busy; /* a hint: somebody has it */
+    atomic_bool busy; /* a hint: it is locked */
 };
 
 static void gate_open(struct gate *gate) {
@@ -62,25 +63,20 @@ struct pipeline {
 
     struct gate blocks; /* for what follows, up to `stopped` */
     pthread_cond_t given_back;
-    struct block *all, *free; /* all blocks; those that nobody has */
+    struct block *all, *free; /* all blocks; the unused ones */
     size_t count;
     struct block **waiting; /* sequence % count: worked on, not yet emitted */
     uint64_t next;          /* sequence of the block whose turn it is */
-    bool emitting;          /* somebody is at it, and will see what waits */
+    bool emitting;          /* a thread is emitting, and will see what waits */
     bool stopped;
     int stop[2]; /* a pipe, closed to end a read that waits for more; -1: none */
 
-    /* Only touched by the one who is emitting. */
+    /* Only touched by the emitting thread. */
     struct totals totals;
     size_t input;           /* that the last block came from */
     uint64_t input_records; /* emitted of that input */
     char error[NAME_SHOWN + 600];
 };
-
-void block_error(struct block *block, const struct record_error *error, size_t first) {
-    block->error = *error;
-    block->error.record += first;
-}
 
 /* ---- read */
 
@@ -92,8 +88,8 @@ static bool read_block(struct pipeline *p, struct block *block) {
     return got;
 }
 
-/* A block that nobody has.  There will be one: the next to be emitted is being worked on, or
- * emitted, by somebody. */
+/* Takes an unused block.  One becomes free in any case: some thread is working on the next block to
+ * be emitted. */
 static struct block *borrow_block(struct pipeline *p) {
     gate_lock(&p->blocks);
     while (p->free == NULL) {
@@ -127,9 +123,9 @@ static struct block *take_block(struct pipeline *p) {
 /* ---- emit */
 
 static void record_failure(struct pipeline *p, const struct block *block) {
-    snprintf(p->error, sizeof p->error, "'%.*s', %s %llu: %s", NAME_SHOWN,
-             input_name(p->reader, block->input), p->reader->delimiter == '\n' ? "line" : "record",
-             (unsigned long long)(p->input_records + block->error.record + 1), block->error.text);
+    char place[PLACE_MAX];
+    record_place(p->reader, block, block->error.record, place);
+    snprintf(p->error, sizeof p->error, "%s: %s", place, block->error.text);
 }
 
 static void pipeline_progress(const struct pipeline *p) {
@@ -140,12 +136,16 @@ static void pipeline_progress(const struct pipeline *p) {
 }
 
 /* False: stop. */
-static bool emit_block(struct pipeline *p, struct block *block) {
+static bool emit_block(struct pipeline *p, struct block *block, struct batch *batch) {
     if (block->input != p->input) {
         p->input = block->input;
         p->input_records = 0;
     }
-    bool more = p->job->emit(p->job->context, block, p->input_records);
+    if (p->job->hints && p->input_records == 0 && !block->error.is) {
+        hint_input(input_name(p->reader, block->input), block, p->reader->delimiter, p->job->form);
+    }
+    block->before = p->input_records;
+    bool more = p->job->emit(p->job->context, block, batch);
     if (more && block->error.is) {
         record_failure(p, block);
         more = false;
@@ -157,14 +157,14 @@ static bool emit_block(struct pipeline *p, struct block *block) {
     return more;
 }
 
-/* There is no need for more: a thread that waits for it would keep the others from ending. */
+/* Ends a read that waits for more input: it would keep the other threads from ending. */
 static void stop_reading(struct pipeline *p) {
     if (p->stop[1] >= 0) close(p->stop[1]);
     p->stop[1] = -1;
 }
 
-/* Emits whatever has its turn; with `blocks` locked, which it is not meanwhile. */
-static void emit_waiting(struct pipeline *p) {
+/* Emits the blocks whose turn it is.  Called with `blocks` locked; unlocks it while emitting. */
+static void emit_waiting(struct pipeline *p, struct batch *batch) {
     p->emitting = true;
     for (;;) {
         struct block **const place = &p->waiting[p->next % p->count], *const block = *place;
@@ -172,7 +172,7 @@ static void emit_waiting(struct pipeline *p) {
         *place = NULL;
         bool stopped = p->stopped;
         gate_unlock(&p->blocks);
-        if (!stopped) stopped = !emit_block(p, block);
+        if (!stopped) stopped = !emit_block(p, block, batch);
         gate_lock(&p->blocks);
         p->stopped = stopped;
         if (stopped) stop_reading(p);
@@ -182,11 +182,11 @@ static void emit_waiting(struct pipeline *p) {
     p->emitting = false;
 }
 
-/* The block has been worked on.  True if there may be more. */
-static bool emit_in_turn(struct pipeline *p, struct block *block) {
+/* Queues a block after `work`.  True if there may be more. */
+static bool emit_in_turn(struct pipeline *p, struct block *block, struct batch *batch) {
     gate_lock(&p->blocks);
     p->waiting[block->sequence % p->count] = block;
-    if (!p->emitting) emit_waiting(p);
+    if (!p->emitting) emit_waiting(p, batch);
     const bool more = !p->stopped;
     gate_unlock(&p->blocks);
     return more;
@@ -206,8 +206,8 @@ static bool run_lane(struct pipeline *p, uint64_t limit) {
         block->error.is = false;
         block->records = block->span_count = 0;
         block->selected = 0;
-        p->job->work(p->job->context, block, batch);
-        more = emit_in_turn(p, block);
+        if (p->job->work != NULL) p->job->work(p->job->context, block, batch);
+        more = emit_in_turn(p, block, batch);
     }
     batch_free(batch);
     free(batch);
@@ -219,7 +219,7 @@ static void *lane(void *pipeline) {
     return NULL;
 }
 
-/* Without it reads are waited for. */
+/* If it fails, reads are waited for. */
 static void open_stop(struct pipeline *p) {
     if (pipe(p->stop) != 0) return;
     for (size_t i = 0; i < 2; i++) p->stop[i] = descriptor_apart(p->stop[i]);
@@ -230,11 +230,11 @@ static void open_stop(struct pipeline *p) {
     }
 }
 
-/* The other threads, and this one; a thread that cannot be had is done without. */
+/* Runs the other threads and this one; continues with fewer if threads cannot be created. */
 static void run_lanes(struct pipeline *p) {
     const unsigned others = p->threads - 1;
     open_stop(p);
-    reader_stop_at(p->reader, p->stop[0]);
+    p->reader->stop = p->stop[0];
     pthread_t *threads = (pthread_t *)need(others * sizeof *threads);
     unsigned started = 0;
     while (started < others && pthread_create(&threads[started], NULL, lane, p) == 0) started++;
@@ -251,7 +251,7 @@ static void open_blocks(struct pipeline *p) {
     p->all = (struct block *)need(p->count * sizeof *p->all);
     p->waiting = (struct block **)need(p->count * sizeof *p->waiting);
     memset(p->all, 0, p->count * sizeof *p->all);
-    for (size_t i = p->count; i-- > 0;) { /* the first is given out first, and again */
+    for (size_t i = p->count; i-- > 0;) { /* the first is used first, and reused */
         p->waiting[i] = NULL;
         p->all[i].next = p->free;
         p->free = &p->all[i];
@@ -276,7 +276,7 @@ struct totals pipeline_run(struct reader *reader, const struct job *job, unsigne
     pthread_cond_init(&p.given_back, NULL);
     open_blocks(&p);
 
-    pipeline_progress(&p); /* nothing yet; and it may be long before there is something */
+    pipeline_progress(&p); /* nothing yet, and the first block may take long */
     if (run_lane(&p, threads > 1 ? BLOCKS_ALONE : UINT64_MAX) && threads > 1) run_lanes(&p);
 
     close_blocks(&p);
@@ -286,23 +286,49 @@ struct totals pipeline_run(struct reader *reader, const struct job *job, unsigne
     reader_close(reader);
     const char *error = p.error[0] != '\0' ? p.error : p.stopped ? "" : reader->error;
     if (error[0] == '\0') return p.totals;
-    if (job->output != NULL) output_flush(job->output); /* what came before it */
+    if (job->output != NULL) output_flush(job->output); /* the results before it */
     die("%s", error);
 }
 
 /* ---- work that commands share */
 
+bool hash_batch(const struct hashing *h, struct block *block, struct batch *batch) {
+    struct record_error error = {false, 0, ""};
+    const bool all = batch_keys(batch, &h->form, h->key_bytes, &error);
+    if (!all) {
+        block->error = error;
+        block->error.record += block->records;
+    }
+    if (!h->by_hash || (h->form.flags & TAMIS_KEY_PREHASHED)) return all;
+    if (h->builder != NULL) {
+        tamis_builder_hash_batch(h->builder, batch->keys, batch->lengths, batch->count,
+                                 batch->hash);
+    } else {
+        tamis_hash_batch(h->filter, batch->keys, batch->lengths, batch->count, batch->hash);
+    }
+    return all;
+}
+
+size_t query_batch(const struct hashing *h, struct batch *batch) {
+    if (h->by_hash) {
+        return tamis_contains_hash_batch(h->filter, batch->hash, batch->count, batch->answer);
+    }
+    return tamis_contains_batch(h->filter, batch->keys, batch->lengths, batch->count,
+                                batch->answer);
+}
+
 static void hash_block(const struct hashing *h, struct block *block, struct batch *batch,
                        bool starts) {
-    struct record_error error = {false, 0, ""};
     bool good = true;
     for (size_t at = 0; good && batch_next(batch, block, h->delimiter, &at);) {
-        good = batch_hashes(batch, &h->form, h->filter, &error);
-        if (!good) block_error(block, &error, block->records);
-        block_need_hashes(block, block->records + BATCH_KEYS);
+        good = hash_batch(h, block, batch);
+        const size_t room = block->records + BATCH_KEYS + 1;
+        block->hashes =
+            (uint64_t *)need_room(block->hashes, &block->hashes_capacity, room, sizeof(uint64_t));
         memcpy(block->hashes + block->records, batch->hash, batch->count * sizeof(uint64_t));
         if (starts) {
-            block_need_starts(block, block->records + BATCH_KEYS + 1);
+            block->starts =
+                (size_t *)need_room(block->starts, &block->starts_capacity, room, sizeof(size_t));
             memcpy(block->starts + block->records, batch->start, batch->count * sizeof(size_t));
             block->starts[block->records + batch->count] = good ? at : batch->start[batch->count];
         }
@@ -316,10 +342,4 @@ void work_hashes(const void *context, struct block *block, struct batch *batch) 
 
 void work_hashes_and_starts(const void *context, struct block *block, struct batch *batch) {
     hash_block((const struct hashing *)context, block, batch, true);
-}
-
-void work_nothing(const void *context, struct block *block, struct batch *batch) {
-    (void)context;
-    (void)block;
-    (void)batch;
 }

@@ -1,8 +1,7 @@
 /* progress.c - the progress line: at most five times a second, and gone at the end
  *
- * Who counts shows the line himself.  A phase is one long call, and who waits for a slow pipe
- * cannot show anything either: for these there is a thread, which sleeps until a line is due, and
- * is not there where no progress is shown. */
+ * The counting thread draws the line.  For a phase, which is one long call, and while a slow pipe
+ * is waited for, a thread of its own draws it; it runs only where progress is shown. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "progress.h"
@@ -36,29 +35,18 @@ static struct {
 
 static volatile sig_atomic_t shown; /* on a terminal; a handler wants to know */
 
-static double now(void) {
+double seconds_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
 bool run_options_take(struct run_options *run, int id, const struct args *args) {
-    switch (id) {
-        case OPT_THREADS:
-            run->threads = (unsigned)number_within(args->shown, args->value, 0, 1024);
-            return true;
-        case OPT_PROGRESS:
-            run->progress = PROGRESS_ON;
-            return true;
-        case OPT_NO_PROGRESS:
-            run->progress = PROGRESS_OFF;
-            return true;
-        case OPT_QUIET:
-            run->quiet = true;
-            return true;
-        default:
-            return false;
-    }
+    const struct binding list[] = {
+        {OPT_THREADS, .small = &run->threads, .high = 1024}, {OPT_QUIET, .flag = &run->quiet}, {0}};
+    if (id != OPT_PROGRESS && id != OPT_NO_PROGRESS) return args_store(args, id, list);
+    run->progress = id == OPT_PROGRESS ? PROGRESS_ON : PROGRESS_OFF;
+    return true;
 }
 
 unsigned run_options_threads(const struct run_options *run) {
@@ -95,41 +83,38 @@ static void clear_line(void) {
 /* Is it time for a line?  Then `elapsed` is the time since the start. */
 static bool is_due(double *elapsed) {
     if (!line.on) return false;
-    const double time = now();
+    const double time = seconds_now();
     if (time < line.next) return false;
     line.next = time + (line.terminal ? EVERY_SECONDS : EVERY_SECONDS_IN_FILE);
     *elapsed = time - line.started;
     return true;
 }
 
-/* ---- what it says */
+/* ---- the line */
 
-/* " of 1.20 GiB (70 %)  ETA 0:04", if the whole is known. */
-static size_t share_text(char *text, size_t size, uint64_t done, const char *whole,
-                         double elapsed) {
-    if (line.total == 0 || done == 0) return 0;
+/* Appends "  861 MiB of 1.20 GiB (70 %)  ETA 0:04"; the latter part if the whole is known. */
+static void add_share(char *text, size_t size, uint64_t done, struct text (*as_text)(uint64_t),
+                      double elapsed) {
+    size_t used = strlen(text);
+    used += (size_t)snprintf(text + used, size - used, "  %s", as_text(done).at);
+    if (line.total == 0 || done == 0) return;
     const double share = (double)done / (double)line.total;
-    const int used = snprintf(text, size, " of %s (%.0f %%)  ETA %s", whole, 100 * share,
-                              text_time(elapsed / share - elapsed + 0.5).at);
-    return used > 0 ? (size_t)used : 0;
+    snprintf(text + used, size - used, " of %s (%.0f %%)  ETA %s", as_text(line.total).at,
+             100 * share, text_time(elapsed / share - elapsed + 0.5).at);
 }
 
+static struct text brief_count(uint64_t count) { return text_brief((double)count); }
+
 static void show_counts(double elapsed) {
-    const uint64_t records = line.records, bytes = line.bytes;
     char text[256];
-    size_t used =
-        (size_t)snprintf(text, sizeof text, "%s  %s records  %s/s", line.verb,
-                         text_brief((double)records).at, text_brief((double)records / elapsed).at);
-    if (bytes != 0) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", text_bytes(bytes).at);
-        used +=
-            share_text(text + used, sizeof text - used, bytes, text_bytes(line.total).at, elapsed);
-    } else if (line.total != 0 && records != 0) {
-        const struct text done = text_brief((double)records);
-        used += (size_t)snprintf(text + used, sizeof text - used, "  %s", done.at);
-        used += share_text(text + used, sizeof text - used, records,
-                           text_brief((double)line.total).at, elapsed);
+    snprintf(text, sizeof text, "%s  %s records  %s/s", line.verb, brief_count(line.records).at,
+             text_brief((double)line.records / elapsed).at);
+    if (line.bytes != 0) {
+        add_share(text, sizeof text, line.bytes, text_bytes, elapsed);
+    } else if (line.total != 0 && line.records != 0) {
+        add_share(text, sizeof text, line.records, brief_count, elapsed);
     }
+    const size_t used = strlen(text);
     if (line.fill >= 0) {
         snprintf(text + used, sizeof text - used, "  fill %.0f %%", 100 * line.fill);
     }
@@ -146,12 +131,12 @@ static void show_phase(double elapsed) {
 
 static double due(void) { return line.next + (line.phase != NULL ? 0 : PATIENCE_SECONDS); }
 
-/* Until a line is due, or something else is. */
+/* Waits until a line is due or the state has changed. */
 static void wait_for_line(void) {
     struct timespec until;
     double whole;
     clock_gettime(CLOCK_REALTIME, &until);
-    const double part = modf(fmax(due() - now(), 0) + 1e-9 * (double)until.tv_nsec, &whole);
+    const double part = modf(fmax(due() - seconds_now(), 0) + 1e-9 * (double)until.tv_nsec, &whole);
     until.tv_sec += (time_t)whole;
     until.tv_nsec = (long)(1e9 * part);
     pthread_cond_timedwait(&changed, &lock, &until);
@@ -159,7 +144,7 @@ static void wait_for_line(void) {
 
 static void show_line(void) {
     double elapsed;
-    if (now() < due() || !is_due(&elapsed)) return;
+    if (seconds_now() < due() || !is_due(&elapsed)) return;
     if (line.phase != NULL) {
         show_phase(elapsed);
     } else {
@@ -181,7 +166,7 @@ static void *tick(void *unused) {
     return NULL;
 }
 
-/* Signals are for the others.  Without the thread there is no line, and no harm. */
+/* The thread blocks all signals.  If it cannot be created, no line is drawn. */
 static void wake_thread(void) {
     sigset_t all, before;
     pthread_t thread;
@@ -207,7 +192,7 @@ void progress_start(const struct run_options *run, const char *verb, uint64_t to
                                          !run->quiet && !(records_on_stdout && term_is(stdout)));
     line.verb = verb;
     line.total = total;
-    line.started = now();
+    line.started = seconds_now();
     line.next = line.started + FIRST_SECONDS;
     pthread_mutex_unlock(&lock);
 }
@@ -246,10 +231,9 @@ void progress_show_bytes(uint64_t bytes) {
     line.phase = NULL;
     line.counting = false; /* no records */
     if (is_due(&elapsed)) {
-        const size_t used = (size_t)snprintf(text, sizeof text, "%s  %s/s  %s", line.verb,
-                                             text_bytes((uint64_t)((double)bytes / elapsed)).at,
-                                             text_bytes(bytes).at);
-        share_text(text + used, sizeof text - used, bytes, text_bytes(line.total).at, elapsed);
+        snprintf(text, sizeof text, "%s  %s/s", line.verb,
+                 text_bytes((uint64_t)((double)bytes / elapsed)).at);
+        add_share(text, sizeof text, bytes, text_bytes, elapsed);
         print_line(text);
     }
     pthread_mutex_unlock(&lock);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "descriptor.h"
+#include "numbers.h"
 
 /* ---- blocks */
 
@@ -24,29 +25,9 @@ void block_free(struct block *block) {
     memset(block, 0, sizeof *block);
 }
 
-static size_t grown(size_t capacity, size_t wanted) {
-    while (capacity < wanted) capacity = capacity < 1024 ? 1024 : 2 * capacity;
-    return capacity;
-}
-
-void block_need_hashes(struct block *block, size_t count) {
-    if (count <= block->hashes_capacity) return;
-    block->hashes_capacity = grown(block->hashes_capacity, count);
-    block->hashes = (uint64_t *)need_more(block->hashes, block->hashes_capacity * sizeof(uint64_t));
-}
-
-void block_need_starts(struct block *block, size_t count) {
-    if (count <= block->starts_capacity) return;
-    block->starts_capacity = grown(block->starts_capacity, count);
-    block->starts = (size_t *)need_more(block->starts, block->starts_capacity * sizeof(size_t));
-}
-
 void block_add_span(struct block *block, struct span span) {
-    if (block->span_count == block->spans_capacity) {
-        block->spans_capacity = grown(block->spans_capacity, block->span_count + 1);
-        block->spans =
-            (struct span *)need_more(block->spans, block->spans_capacity * sizeof(struct span));
-    }
+    block->spans = (struct span *)need_room(block->spans, &block->spans_capacity,
+                                            block->span_count + 1, sizeof span);
     block->spans[block->span_count++] = span;
 }
 
@@ -67,6 +48,13 @@ const char *input_name(const struct reader *reader, size_t input) {
     return is_stdin(reader->names[input]) ? "standard input" : reader->names[input];
 }
 
+void record_place(const struct reader *reader, const struct block *block, size_t record,
+                  char place[PLACE_MAX]) {
+    snprintf(place, PLACE_MAX, "'%.*s', %s %llu", NAME_SHOWN, input_name(reader, block->input),
+             reader->delimiter == '\n' ? "line" : "record",
+             (unsigned long long)(block->before + record + 1));
+}
+
 /* Is the input a plain file, and this one? */
 static bool is_file(const char *name, const struct stat *target) {
     struct stat input;
@@ -85,17 +73,7 @@ const char *input_same_file(const struct words *inputs, const char *path) {
     return NULL;
 }
 
-void reader_check_output(const struct reader *reader) {
-    struct stat target;
-    if (fstat(STDOUT_FILENO, &target) != 0) return;
-    for (size_t i = 0; i < reader->count; i++) {
-        if (is_file(reader->names[i], &target)) {
-            die("'%s' is both input and output: write to another file", input_name(reader, i));
-        }
-    }
-}
-
-/* Why the input cannot be read; the first reason is kept. */
+/* Keeps the first reason why an input cannot be read. */
 static bool reader_fail(struct reader *reader, const char *what) {
     if (reader->error[0] != '\0') return false;
     snprintf(reader->error, sizeof reader->error, "cannot %s '%.*s': %s", what, NAME_SHOWN,
@@ -146,9 +124,26 @@ void reader_open(struct reader *reader, const struct words *inputs, uint8_t deli
     if (!known) reader->total_bytes = 0;
 }
 
-void reader_open_unseen(struct reader *reader, const struct words *inputs, uint8_t delimiter) {
-    reader_start(reader, inputs, delimiter);
-    reader->goes_on = true;
+/* An input that standard output goes to would never end. */
+static void check_output(const struct reader *reader) {
+    struct stat target;
+    if (fstat(STDOUT_FILENO, &target) != 0) return;
+    for (size_t i = 0; i < reader->count; i++) {
+        if (is_file(reader->names[i], &target)) {
+            die("'%s' is both input and output: write to another file", input_name(reader, i));
+        }
+    }
+}
+
+void reader_open_selecting(struct reader *reader, const struct words *inputs, uint8_t delimiter,
+                           bool quiet, bool prints) {
+    if (quiet) {
+        reader_start(reader, inputs, delimiter);
+        reader->goes_on = true;
+        return;
+    }
+    reader_open(reader, inputs, delimiter);
+    if (prints) check_output(reader);
 }
 
 void reader_close(struct reader *reader) {
@@ -160,8 +155,8 @@ void reader_close(struct reader *reader) {
 
 /* ---- blocks from inputs */
 
-/* A named pipe may have no writer yet: that is for await_input to wait for, which can be ended, and
- * not for open. */
+/* A named pipe may have no writer yet: await_input waits for it, which can be interrupted; open
+ * must not. */
 static int open_input(const char *name) {
     struct stat status;
     const bool named_pipe = stat(name, &status) == 0 && S_ISFIFO(status.st_mode);
@@ -190,18 +185,16 @@ static void close_current(struct reader *reader) {
 }
 
 static void block_room(struct block *block, size_t wanted) {
-    if (wanted <= block->capacity) return;
-    if (block->capacity == 0) block->capacity = BLOCK_BYTES + BLOCK_BYTES / 4;
-    block->capacity = grown(block->capacity, wanted);
-    block->data = (uint8_t *)need_more(block->data, block->capacity);
+    if (block->capacity == 0) {
+        block->capacity = BLOCK_BYTES + BLOCK_BYTES / 4;
+        block->data = (uint8_t *)need(block->capacity);
+    }
+    block->data = (uint8_t *)need_room(block->data, &block->capacity, wanted, 1);
 }
 
 /* Keeps the bytes after the last whole record for the next block. */
 static void keep_carry(struct reader *reader, const uint8_t *bytes, size_t length) {
-    if (length > reader->carry_capacity) {
-        reader->carry_capacity = grown(reader->carry_capacity, length);
-        reader->carry = (uint8_t *)need_more(reader->carry, reader->carry_capacity);
-    }
+    reader->carry = (uint8_t *)need_room(reader->carry, &reader->carry_capacity, length, 1);
     if (length != 0) memcpy(reader->carry, bytes, length);
     reader->carry_length = length;
 }
@@ -215,24 +208,28 @@ static size_t last_end(const uint8_t *data, size_t from, size_t to, uint8_t deli
     return 0;
 }
 
-void reader_stop_at(struct reader *reader, int descriptor) { reader->stop = descriptor; }
-
-/* Waits until there is something to read; false if nobody wants it any more. */
+/* Waits until there is something to read; false if the reader was stopped. */
 static bool await_input(const struct reader *reader) {
     struct pollfd ends[] = {{.fd = reader->stop, .events = POLLIN},
                             {.fd = reader->descriptor, .events = POLLIN}};
     while (poll(ends, 2, -1) < 0) {
-        if (errno != EINTR) return true; /* the read tells what is wrong */
+        if (errno != EINTR) return true; /* the read reports the error */
     }
     return ends[0].revents == 0;
 }
 
 enum filled {
     FILLED,
-    FILLED_NOTHING, /* the input is at its end and had nothing left */
-    FILLED_FAILED,
-    FILLED_STOPPED /* nobody wants it */
+    FILLED_NOTHING, /* the end of the input, or an error */
+    FILLED_STOPPED
 };
+
+/* A longer record is an error, or an input without a delimiter (/dev/zero) would fill the memory.
+ */
+static size_t record_max(void) {
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages / 4 * (size_t)page : SIZE_MAX / 4;
+}
 
 /* Fills the block from the open input. */
 static enum filled fill(struct reader *reader, struct block *block) {
@@ -241,6 +238,13 @@ static enum filled fill(struct reader *reader, struct block *block) {
     if (used != 0) memcpy(block->data, reader->carry, used);
     reader->carry_length = 0;
     for (;;) {
+        if (used > BLOCK_BYTES && used > record_max()) {
+            snprintf(reader->error, sizeof reader->error,
+                     "'%.*s' has a record longer than %s, a quarter of the memory; give its "
+                     "delimiter with -d C or -0",
+                     NAME_SHOWN, input_name(reader, reader->current), text_bytes(record_max()).at);
+            return FILLED_NOTHING;
+        }
         block_room(block, used + BLOCK_BYTES / 2);
         size_t wanted = block->capacity - used;
         if (wanted > BLOCK_BYTES) wanted = BLOCK_BYTES;
@@ -249,7 +253,7 @@ static enum filled fill(struct reader *reader, struct block *block) {
         if (got < 0 && (errno == EINTR || (errno == EAGAIN && reader->waits))) continue;
         if (got < 0) {
             reader_fail(reader, "read");
-            return FILLED_FAILED;
+            return FILLED_NOTHING;
         }
         if (got == 0) {
             block->length = used;

@@ -7,9 +7,10 @@
  *     block k    | record \n record \n ... record \n | par|
  *     block k+1  |part \n record \n ...                       '-> carried
  *
- * A record that is longer than a block makes the block grow until it fits: memory depends on
- * the longest record, never on the length of the input.  The last record of an input needs no
- * delimiter.  Inputs do not run into each other: a block has records of one input. */
+ * A record that is longer than a block makes the block grow until it fits, up to a quarter of the
+ * machine's memory: memory depends on the longest record, never on the length of the input.  The
+ * last record of an input needs no delimiter.  Inputs do not run into each other: a block has
+ * records of one input. */
 #ifndef TAMIS_CLI_RECORDS_H
 #define TAMIS_CLI_RECORDS_H
 
@@ -19,11 +20,11 @@
 
 #include "options.h"
 
-/* Bytes asked of the system at once.  A block is read, split and hashed by one thread while it
+/* Bytes read at once.  A block is read, split and hashed by one thread while it
  * is in that core's cache. */
 #define BLOCK_BYTES ((size_t)64 << 10)
 
-/* What goes wrong with a record, found by any thread and told in input order. */
+/* An error in a record, found by any thread and reported in input order. */
 struct record_error {
     bool is;
     size_t record; /* index in the block, from 0 */
@@ -35,10 +36,11 @@ struct block {
     size_t capacity;
     size_t length;      /* whole records, delimiters included */
     bool unterminated;  /* the last record has no delimiter */
-    bool pause;         /* the input had no more for now: show what there is */
+    bool pause;         /* the input has no more for now: flush */
     size_t input;       /* index of its input */
     uint64_t sequence;  /* 0, 1, 2, ... over all inputs */
-    struct block *next; /* in a list of blocks that nobody has */
+    uint64_t before;    /* records of its input before it; known when it is emitted */
+    struct block *next; /* in the list of unused blocks */
 
     /* Filled by a job: see pipeline.h. */
     size_t records;
@@ -62,9 +64,6 @@ struct span {
 
 void block_free(struct block *block);
 
-/* Room for so many of each, keeping what is there. */
-void block_need_hashes(struct block *block, size_t count);
-void block_need_starts(struct block *block, size_t count);
 void block_add_span(struct block *block, struct span span);
 
 /* Bytes of an input's name in a sentence, so that what follows is not cut off. */
@@ -77,32 +76,27 @@ struct reader {
 
     size_t current;
     int descriptor; /* -1: the next input is not open yet */
-    bool waits;     /* it may have nothing for long: a pipe, a terminal */
-    int stop;       /* what others close to end that wait: see reader_stop_at; -1: nothing */
+    bool waits;     /* a pipe or a terminal: reads may block */
+    int stop;       /* a pipe: when its other end is closed, a waiting read ends; -1: none */
     uint8_t *carry;
     size_t carry_length, carry_capacity;
     uint64_t sequence;
-    uint64_t total_bytes;         /* of all inputs; 0 if it is not known */
-    bool goes_on;                 /* with the next input, if one cannot be read */
-    char error[NAME_SHOWN + 200]; /* what could not be read first; "" if all was */
+    uint64_t total_bytes;         /* of all inputs; 0: unknown */
+    bool goes_on;                 /* skip inputs that cannot be read */
+    char error[NAME_SHOWN + 200]; /* of the first input that could not be read; "": none */
 };
 
-/* Looks at all inputs first (that they exist, can be read, are no directories), so that work
- * does not begin that cannot be ended.  No input at all is standard input.  Dies. */
+/* Looks at all inputs first (that they exist, can be read, are no directories), before
+ * the work begins.  No input at all is standard input.  Dies. */
 void reader_open(struct reader *reader, const struct words *inputs, uint8_t delimiter);
 
-/* The same for one who may well stop before the end, as grep -q does: no input is looked at before
- * its turn, and one that cannot be read is passed over; `error` tells of it at the end. */
-void reader_open_unseen(struct reader *reader, const struct words *inputs, uint8_t delimiter);
+/* The same for a command that selects records.  If it is quiet it may stop early, as grep -q does:
+ * an input is not checked before its turn, and one that cannot be read is skipped; `error` is
+ * reported at the end.  If it prints them, dies if standard output goes to one of the inputs. */
+void reader_open_selecting(struct reader *reader, const struct words *inputs, uint8_t delimiter,
+                           bool quiet, bool prints);
 
-/* Dies if an input is the file that standard output goes to: it would never end. */
-void reader_check_output(const struct reader *reader);
-
-/* From now on a read that waits for a pipe ends, as at the end of the input, when the other end of
- * the pipe `descriptor` is closed; -1: never. */
-void reader_stop_at(struct reader *reader, int descriptor);
-
-/* The next block; false at the end, or where it can go on no more: see `error`. */
+/* The next block; false at the end or after an error. */
 bool reader_next(struct reader *reader, struct block *block);
 void reader_close(struct reader *reader);
 
@@ -111,6 +105,11 @@ void record_text(const uint8_t *bytes, size_t length, char *text, size_t size);
 
 /* The name of an input as it is shown: 'keys.txt' or standard input. */
 const char *input_name(const struct reader *reader, size_t input);
+
+/* Where a record of a block is: "'keys.txt', line 7". */
+#define PLACE_MAX (NAME_SHOWN + 100)
+void record_place(const struct reader *reader, const struct block *block, size_t record,
+                  char place[PLACE_MAX]);
 
 /* Does `path` name the same file as one of the inputs (none: standard input)?  Then which; else
  * NULL. */

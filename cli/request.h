@@ -1,4 +1,4 @@
-/* request.h - what the commands that use one filter have in common:
+/* request.h - what commands that use one filter share:
  *
  *     tamis COMMAND [OPTIONS] FILE [KEYOPTS] [INPUT...] */
 #ifndef TAMIS_CLI_REQUEST_H
@@ -10,6 +10,8 @@
 struct request {
     const char *file, *format, *part;
     const char *advice; /* as in struct source */
+    const char *output; /* -o */
+    bool force;
     struct key_options keys;
     struct run_options run;
     struct words inputs;
@@ -17,19 +19,39 @@ struct request {
 #define REQUEST_INIT \
     { .keys = KEY_OPTIONS_INIT }
 
-/* Takes FILE and the inputs, --from, KEYOPTS, -j, --progress and -q. */
-void request_take(struct request *request, int id, const struct args *args);
+/* Reads the command line: the options of the list, FILE and the inputs, --from, --part, -o, -f,
+ * KEYOPTS, -j, --progress and -q. */
+#define NO_BINDINGS (&(const struct binding){0})
+void request_parse(struct request *request, struct args *args, const struct binding *list);
 
-/* After the last one: dies if FILE is missing or the options contradict each other. */
+/* Then: dies if FILE is missing or KEYOPTS contradict each other. */
 void request_check(struct request *request);
 
-/* One of the filters of the request: FILE, or one that is asked with it. */
+/* Or: dies if -o is missing, KEYOPTS contradict each other or the filter cannot be written there.
+ */
+void request_check_output(struct request *request);
+
+/* How the keys of the inputs are made for a filter of the request. */
+struct hashing request_hashing(const struct request *request, const char *path,
+                               const tamis_filter *filter, const tamis_facts *facts);
+
+/* Opens a filter of the request: FILE or one of --also. */
 tamis_filter *request_open(const struct request *request, const char *path, enum open_mode mode);
 
-/* The same, if it is a file of several filters; else NULL. */
-tamis_container *request_container(const struct request *request, const char *path);
+/* The same for a file that may hold several filters, --part aside: see
+ * filter_or_container_open. */
+tamis_filter *request_open_any(const struct request *request, const char *path, enum open_mode mode,
+                               tamis_container **container);
 
 /* Writes a filter that was opened with OPEN_CHANGE back to FILE: see filter_save_back. */
 uint64_t request_save(const struct request *request, tamis_filter *filter);
+
+/* Opens FILE to change it.  The facts are brief. */
+tamis_filter *request_open_change(const struct request *request, const char *verb,
+                                  tamis_facts *facts);
+
+/* Writes a filter to the file of -o, prints the summary and frees both; returns the exit code. */
+int request_output(struct request *request, tamis_filter *filter, const tamis_facts *facts,
+                   uint64_t keys);
 
 #endif

@@ -21,9 +21,7 @@ static bool coloured(FILE *to) {
 }
 
 const char *term_style(FILE *to, enum style style) {
-    static const char *const escapes[] = {"\033[0m",  "\033[1m",  "\033[2m",
-                                          "\033[31m", "\033[32m", "\033[33m",
-                                          "\033[34m", "\033[35m", "\033[36m"};
+    static const char *const escapes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[31m", "\033[32m"};
     return coloured(to) ? escapes[style] : "";
 }
 
@@ -38,7 +36,7 @@ static size_t word_length(const char *at) {
     for (int depth = 0; at[length] != '\0'; length++) {
         if (at[length] == '[') depth++;
         if (at[length] == ']') depth--;
-        if (depth <= 0 && (at[length] == ' ' || at[length] == '\n')) break;
+        if (depth <= 0 && at[length] == ' ') break;
     }
     return length;
 }
@@ -46,22 +44,15 @@ static size_t word_length(const char *at) {
 void term_wrap(FILE *to, const char *text, size_t column, size_t indent, size_t width) {
     for (const char *at = text; *at != '\0';) {
         size_t gap = strspn(at, " ");
-        const char *word = at + gap;
-        bool ends = false; /* the line, in any case */
-        if (*at == '\n') {
-            word = at + 1;
-            ends = *word == '\n' || *word == ' ' || (at > text && at[-1] == '\n');
-            gap = at > text && at[-1] == '.' ? 2 : 1;
-        }
-        const size_t length = word_length(word);
-        if (ends || (width != 0 && column > indent && column + gap + length > width)) {
-            fprintf(to, "\n%*s", *word == '\n' ? 0 : (int)indent, "");
+        const size_t length = word_length(at + gap);
+        at += gap + length;
+        if (width != 0 && column > indent && column + gap + length > width) {
+            fprintf(to, "\n%*s", (int)indent, "");
             column = indent;
             gap = 0;
         }
-        fprintf(to, "%*s%.*s", (int)gap, "", (int)length, word);
+        fprintf(to, "%*s%.*s", (int)gap, "", (int)length, at - length);
         column += gap + length;
-        at = word + length;
     }
     fputc('\n', to);
 }

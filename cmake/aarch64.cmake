@@ -1,4 +1,4 @@
-# aarch64 has NEON: here it is proved that its code and the portable one agree.
+# aarch64 has NEON: its tests compare the NEON code with the portable code.
 set(machine aarch64)
 set(triple aarch64-linux-gnu)
 include(${CMAKE_CURRENT_LIST_DIR}/cross.cmake)

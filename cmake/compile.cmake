@@ -1,8 +1,8 @@
-# How every file of the project is compiled: the language, the warnings, the sanitizers.
+# Compiler options of the whole project: language, warnings, sanitizers.
 
 set(tamis_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
                    -Wmissing-prototypes)
-# Under a sanitizer the compiler warns of what its own instrumentation does.
+# Under a sanitizer the compiler warns about its own instrumentation.
 if(TAMIS_WERROR AND NOT TAMIS_SANITIZE)
     list(APPEND tamis_warnings -Werror)
 endif()
@@ -14,9 +14,9 @@ if(TAMIS_SANITIZE)
     add_link_options(${sanitizer_flags})
 endif()
 
-# tamis_compile(TARGET): C11 without extensions, all warnings, files of any size on 32 bits too.
-# No product is added without being rounded, as Clang would have it wherever the machine can: sizes
-# and rates, and so the bytes of a filter, are the same on every machine.
+# tamis_compile(TARGET): C11 without extensions, all warnings, 64-bit file offsets on 32-bit
+# machines.  No fused multiply-add (Clang's default where the machine has it): sizes and rates, and
+# so the bytes of a filter, are the same on every machine.
 function(tamis_compile target)
     set_target_properties(${target} PROPERTIES
                           C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)

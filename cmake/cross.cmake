@@ -3,7 +3,7 @@
 #
 #   cmake -S . -B build-MACHINE -DCMAKE_TOOLCHAIN_FILE=cmake/MACHINE.cmake -DTAMIS_CROSS_ROOT=DIR
 #
-# DIR holds libxxhash and libcmocka for the machine: `scripts/setup foreign MACHINE DIR`
+# DIR holds libxxhash and libcmocka for the machine: `scripts/setup cross MACHINE DIR`
 # downloads and unpacks them there.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR ${machine})

@@ -2,11 +2,11 @@
 #include <tamis.h>
 
 int main(void) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.capacity = 1000000; /* keys that you expect */
-    want.rate = 0.01;        /* wrong "maybe"s that you accept */
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.capacity = 1000000; /* expected number of keys */
+    options.fpr = 0.01;         /* false positive rate */
     tamis_filter *seen;
-    if (tamis_create(&want, &seen) != TAMIS_OK) return 1;
+    if (tamis_create(&options, &seen) != TAMIS_OK) return 1;
 
     tamis_add(seen, "apple", 5, NULL);
     printf("apple: %s\n", tamis_contains(seen, "apple", 5) ? "maybe" : "no");

@@ -1,29 +1,28 @@
-/* tamis.h - membership filters: every family behind one API
+/* tamis.h - Bloom, blocked Bloom, counting, cuckoo, xor, binary fuse, ribbon and growing filters
  *
- * A filter answers "have I seen this key?" from a few bits per key.  "No" is
- * certain; "maybe" is wrong at a rate that you chose.
+ * A membership filter answers "is this key in the set?" from a few bits per key.  "No" is always
+ * right.  "Yes" is wrong at a false positive rate (FPR) that you choose.
  *
  *     tamis_options want = TAMIS_OPTIONS_INIT;
  *     want.capacity = 1000000;                      // keys you expect
- *     want.rate = 0.01;                             // wrong "maybe"s you accept
+ *     want.fpr = 0.01;                              // false positive rate: 1 %
  *     tamis_filter *seen;
  *     if (tamis_create(&want, &seen) != TAMIS_OK) ...
  *     tamis_add(seen, "apple", 5, NULL);
- *     if (!tamis_contains(seen, "pear", 4)) ...     // certainly never added
+ *     if (!tamis_contains(seen, "pear", 4)) ...     // definitely never added
  *     tamis_free(seen);
  *
- * Rules that hold for every function
- *   - A key is `(const void *, size_t)`: any bytes; NULL is allowed when the
- *     length is 0, and the empty key is a key like any other.
- *   - A function that can fail returns a tamis_status, and on failure changes
- *     nothing: the filter is as it was, and an out-parameter that would have
- *     received an object is NULL.  A function that answers a question returns
- *     the answer and cannot fail.
- *   - Structures that may grow begin with their own size.  Start them with
- *     their INIT macro and set what you need; zero means "the default".
- *   - Read-only calls on one filter may run in any number of threads at once.
- *     A call that changes a filter needs it alone, except that a filter created
- *     or opened as `shared` (bloom, block) takes adds from many threads.
+ * Rules for every function
+ *   - A key is `(const void *, size_t)`: any bytes.  NULL is allowed when the length is 0, and the
+ *     empty key is a key like any other.
+ *   - A function that can fail returns a tamis_status.  On failure it changes nothing: the filter
+ *     is as before, and an out-parameter for an object is set to NULL.  A lookup returns its
+ *     result and cannot fail.
+ *   - Structures that may grow begin with their own size.  Initialise them with their INIT macro
+ *     and set the fields you need; zero means "the default".
+ *   - Any number of threads may make read-only calls on one filter at once.  A call that changes a
+ *     filter needs exclusive access, except that a filter created or opened as `shared` (bloom,
+ *     block) accepts adds from many threads.
  *   - No function prints, exits, or keeps global state.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -49,7 +48,7 @@ extern "C" {
 #define TAMIS_API __attribute__((visibility("default")))
 #endif
 
-/* The version; everything else that needs it reads it from here. */
+/* The version.  Everything else that needs it reads it from here. */
 #define TAMIS_VERSION_MAJOR 0
 #define TAMIS_VERSION_MINOR 1
 #define TAMIS_VERSION_PATCH 0
@@ -61,36 +60,36 @@ TAMIS_API const char *tamis_version(void);
 
 /* Values are frozen: append, never renumber, never reuse.
  * 1..19 are about the call, 20.. about the input. */
-#define TAMIS_STATUS_MAP(X)                                                             \
-    X(OK, 0, "success")                                                                 \
-    X(E_ARGUMENT, 1, "an argument is missing or contradicts another")                   \
-    X(E_NOMEM, 2, "out of memory")                                                      \
-    X(E_RATE, 3, "the rate must be greater than 0 and less than 1")                     \
-    X(E_KIND, 4, "no such kind of filter")                                              \
-    X(E_TOO_BIG, 5, "the filter would be larger than is allowed or can be addressed")   \
-    X(E_TOO_FINE, 6, "this kind of filter cannot reach so low a rate")                  \
-    X(E_STATIC, 7, "this kind is built from all of its keys at once and takes no more") \
-    X(E_NO_REMOVE, 8, "this kind cannot remove a key: other keys share its bits")       \
-    X(E_NO_MERGE, 9, "this kind of filter cannot be merged")                            \
-    X(E_UNLIKE, 10, "the filters differ in kind, size, hash or seed")                   \
-    X(E_FULL, 11, "the filter is full")                                                 \
-    X(E_ABSENT, 12, "the key is not in the filter")                                     \
-    X(E_READONLY, 13, "the filter is a read-only view")                                 \
-    X(E_SMALL, 14, "the buffer is too small")                                           \
-    X(E_CONVERT, 15, "this filter cannot become that kind without its keys")            \
-    X(E_IO, 16, "a file could not be read or written")                                  \
-    X(E_EXISTS, 17, "the file exists already")                                          \
-    X(E_UNSUPPORTED, 18, "the operation is not supported for this filter")              \
-    X(E_KEY, 19, "the keys of this filter are 64-bit integers: 8 bytes, little-endian") \
-    X(E_FORMAT, 20, "the input is not a filter of a known format")                      \
-    X(E_VERSION, 21, "the input was written by a newer version of the format")          \
-    X(E_TRUNCATED, 22, "the input ends before the format says it should")               \
-    X(E_TRAILING, 23, "the input goes on after the format says it should end")          \
-    X(E_CHECKSUM, 24, "a checksum does not match: the input is damaged")                \
-    X(E_CORRUPT, 25, "the input contradicts itself")                                    \
-    X(E_SECRET, 26, "the filter is keyed and needs its secret")                         \
-    X(E_WRONG_SECRET, 27, "the secret is not the one that the filter was made with")    \
-    X(E_PART, 28, "the file holds several filters, or none: say which")
+#define TAMIS_STATUS_MAP(X)                                                                  \
+    X(OK, 0, "success")                                                                      \
+    X(E_ARGUMENT, 1, "an argument is missing or contradicts another")                        \
+    X(E_NOMEM, 2, "out of memory")                                                           \
+    X(E_FPR, 3, "the false positive rate must be greater than 0 and less than 1")            \
+    X(E_KIND, 4, "unknown kind of filter")                                                   \
+    X(E_TOO_BIG, 5, "the filter would exceed the size limit or the address space")           \
+    X(E_FPR_TOO_LOW, 6, "this kind of filter does not support so low a false positive rate") \
+    X(E_STATIC, 7, "this kind is built from all keys at once and accepts no further keys")   \
+    X(E_NO_REMOVE, 8, "this kind cannot remove a key: other keys share its bits")            \
+    X(E_NO_MERGE, 9, "this kind of filter cannot be merged")                                 \
+    X(E_MISMATCH, 10, "the filters differ in kind, size, hash or seed")                      \
+    X(E_FULL, 11, "the filter is full")                                                      \
+    X(E_ABSENT, 12, "the key is not in the filter")                                          \
+    X(E_READONLY, 13, "the filter is a read-only view")                                      \
+    X(E_BUFFER, 14, "the buffer is too small")                                               \
+    X(E_CONVERT, 15, "this filter cannot become that kind without its keys")                 \
+    X(E_IO, 16, "a file could not be read or written")                                       \
+    X(E_EXISTS, 17, "the file exists already")                                               \
+    X(E_UNSUPPORTED, 18, "the operation is not supported for this filter")                   \
+    X(E_KEY, 19, "the keys of this filter are 64-bit integers: 8 bytes, little-endian")      \
+    X(E_FORMAT, 20, "the input is not a filter of a known format")                           \
+    X(E_VERSION, 21, "the input was written by a newer version of the format")               \
+    X(E_TRUNCATED, 22, "the input ends before the end of the filter (truncated)")            \
+    X(E_TRAILING, 23, "the input continues after the end of the filter")                     \
+    X(E_CHECKSUM, 24, "a checksum does not match: the input is damaged")                     \
+    X(E_CORRUPT, 25, "the input is inconsistent")                                            \
+    X(E_SECRET, 26, "the filter is keyed and needs its secret key")                          \
+    X(E_WRONG_SECRET, 27, "the secret key is not the one the filter was created with")       \
+    X(E_PART, 28, "the file holds several filters, or none: name one of its parts")
 
 typedef enum tamis_status {
 #define X(name, value, text) TAMIS_##name = value,
@@ -98,34 +97,34 @@ typedef enum tamis_status {
 #undef X
 } tamis_status;
 
-/* "E_FULL", and "the filter is full".  An unknown value gives "?" and a sentence that says so. */
+/* "E_FULL", and "the filter is full".  An unknown value gives "?" and "unknown status". */
 TAMIS_API const char *tamis_status_name(tamis_status status);
 TAMIS_API const char *tamis_status_text(tamis_status status);
 
 /* -------------------------------------------------------------------- kinds */
 
-/* Values are in files: frozen. */
-#define TAMIS_KIND_MAP(X)                                                                 \
-    X(BLOOM, 1, "bloom")       /* classic Bloom filter: any size, any number of hashes */ \
-    X(BLOCK, 2, "block")       /* all bits of a key in one cache line: the fastest */     \
-    X(COUNTING, 3, "counting") /* Bloom with 4-bit counters: removes */                   \
-    X(CUCKOO, 4, "cuckoo")     /* fingerprints in overlapping windows: removes, small */  \
-    X(XOR, 5, "xor")           /* static: three-wise xor */                               \
-    X(FUSE, 6, "fuse")         /* static: binary fuse, the fastest static one */          \
-    X(RIBBON, 7, "ribbon")     /* static: within a percent or so of the bound */          \
-    X(GROWING, 8, "growing")   /* no size needed: grows and keeps its rate */
+/* Values are stored in files: frozen. */
+#define TAMIS_KIND_MAP(X)                                                                \
+    X(BLOOM, 1, "bloom", "classic Bloom filter: any size, any false positive rate")      \
+    X(BLOCK, 2, "block", "blocked Bloom filter: one cache line per key, the fastest")    \
+    X(COUNTING, 3, "counting", "counting Bloom filter: 4-bit counters, supports remove") \
+    X(CUCKOO, 4, "cuckoo", "cuckoo filter: fingerprints, supports remove, small")        \
+    X(XOR, 5, "xor", "xor filter: static, 3 slots per key")                              \
+    X(FUSE, 6, "fuse", "binary fuse filter: static, small, the fastest to build")        \
+    X(RIBBON, 7, "ribbon", "ribbon filter: static, within about 1 % of the bound")       \
+    X(GROWING, 8, "growing", "scalable filter: needs no capacity, keeps its FPR")
 
 typedef enum tamis_kind {
     TAMIS_AUTO = 0, /* let the planner choose */
-#define X(name, value, text) TAMIS_##name = value,
+#define X(name, value, text, description) TAMIS_##name = value,
     TAMIS_KIND_MAP(X)
 #undef X
 } tamis_kind;
 
-/* What a kind can do. */
+/* What a kind supports. */
 enum {
-    TAMIS_CAN_ADD = 1u << 0,    /* takes keys after it was created */
-    TAMIS_CAN_REMOVE = 1u << 1, /* takes keys out again */
+    TAMIS_CAN_ADD = 1u << 0,    /* accepts keys after creation */
+    TAMIS_CAN_REMOVE = 1u << 1, /* removes keys */
     TAMIS_CAN_UNION = 1u << 2,
     TAMIS_CAN_INTERSECT = 1u << 3,
     TAMIS_CAN_GROW = 1u << 4,  /* needs no capacity */
@@ -133,11 +132,15 @@ enum {
     TAMIS_IS_STATIC = 1u << 6  /* built from all keys at once */
 };
 
-/* Walks the kinds: the one after `kind`, starting after TAMIS_AUTO; TAMIS_AUTO at the end. */
+/* Iterates over the kinds: returns the one after `kind`, starting after TAMIS_AUTO; TAMIS_AUTO at
+ * the end. */
 TAMIS_API tamis_kind tamis_kind_next(tamis_kind kind);
 
 /* "bloom"; NULL for a kind that does not exist. */
 TAMIS_API const char *tamis_kind_name(tamis_kind kind);
+
+/* "classic Bloom filter: any size, ..."; NULL for a kind that does not exist. */
+TAMIS_API const char *tamis_kind_description(tamis_kind kind);
 
 /* The kind of that name; TAMIS_AUTO if there is none. */
 TAMIS_API tamis_kind tamis_kind_find(const char *name);
@@ -147,14 +150,12 @@ TAMIS_API uint32_t tamis_kind_caps(tamis_kind kind);
 
 /* ------------------------------------------------------------------- memory */
 
-/* Where an object takes its memory from; copied into the object.  `alloc`
- * returns NULL on failure and needs no alignment beyond malloc's; `free` takes
- * what `alloc` returned, with the size that was asked for.  With both NULL the
- * library uses malloc, and maps large tables with huge pages.  `zeroed`, which may
- * be NULL, is an `alloc` of zeros: tables come from it, so that those who have
- * memory that is known to be zero (calloc) need not have it cleared again.  They
- * are called by whatever thread calls the library, and with `threads` by several
- * at once. */
+/* The allocator of an object; copied into the object.  `alloc` returns NULL on failure and needs
+ * no alignment beyond malloc's.  `free` receives what `alloc` returned and the requested size.
+ * With both NULL the library uses malloc, and maps large tables with huge pages.  `zeroed`, which
+ * may be NULL, allocates zeroed memory (as calloc): tables come from it, which saves clearing
+ * memory that is known to be zero.  The functions are called by the thread that calls the library,
+ * and with `threads` by several threads at once. */
 typedef struct tamis_allocator {
     void *(*alloc)(void *context, size_t size);
     void (*free)(void *context, void *block, size_t size);
@@ -166,23 +167,23 @@ typedef struct tamis_allocator {
 
 /* How the bytes of a key become the 64 bits that a filter works on. */
 typedef enum tamis_hasher {
-    TAMIS_HASH_XXH3 = 0,   /* XXH3-64 with the filter's seed: fast, public */
-    TAMIS_HASH_SIP24 = 1,  /* SipHash-2-4 with a 128-bit secret: nobody without the secret
-                              can choose keys that collide.  Chosen by giving a secret. */
-    TAMIS_HASH_NONE = 2,   /* keys come as 64-bit hashes only (`_hash` calls) */
-    TAMIS_HASH_FOREIGN = 3 /* another system's hash, fixed by its format */
+    TAMIS_HASH_XXH3 = 0,  /* XXH3-64 with the filter's seed: fast, public */
+    TAMIS_HASH_SIP24 = 1, /* SipHash-2-4 with a 128-bit secret key: without the secret nobody can
+                             choose colliding keys.  Selected by setting `secret`. */
+    TAMIS_HASH_NONE = 2,  /* keys are given as 64-bit hashes only (`_hash` calls) */
+    TAMIS_HASH_COMPAT = 3 /* another system's hash, fixed by its format */
 } tamis_hasher;
 
 #define TAMIS_SECRET_BYTES 16
 
-/* How the text of a record becomes a key: stored with the filter, so that it is
- * queried the way it was built.  The library keeps it and the command applies
- * it; keys given to the calls below are taken as they are. */
+/* How the text of a record becomes a key.  Stored with the filter, so that queries normalise
+ * records as the build did.  The library stores it and the command applies it; the calls below
+ * use keys as given. */
 enum {
-    TAMIS_KEY_HEX = 1u << 0,       /* hexadecimal digits, two a byte */
+    TAMIS_KEY_HEX = 1u << 0,       /* hexadecimal digits, two per byte */
     TAMIS_KEY_PREHASHED = 1u << 1, /* sixteen hexadecimal digits: the hash itself */
-    TAMIS_KEY_STRIP_CR = 1u << 2,  /* without a carriage return at the end */
-    TAMIS_KEY_FOLD_CASE = 1u << 3  /* ASCII capitals as small letters */
+    TAMIS_KEY_STRIP_CR = 1u << 2,  /* without a trailing carriage return */
+    TAMIS_KEY_FOLD_CASE = 1u << 3  /* ASCII letters in lower case */
 };
 typedef enum tamis_key_type {
     TAMIS_KEY_BYTES = 0,
@@ -206,33 +207,33 @@ typedef struct tamis_key_form {
 /* ------------------------------------------------------------------ options */
 
 typedef struct tamis_options {
-    size_t struct_size;    /* sizeof(tamis_options), set by TAMIS_OPTIONS_INIT */
-    tamis_kind kind;       /* TAMIS_AUTO: the planner chooses by `needs` */
-    uint32_t needs;        /* TAMIS_NEED_* for TAMIS_AUTO */
-    uint64_t capacity;     /* distinct keys to hold; 0 is legal.  growing: of the first stage */
-    double rate;           /* in (0,1); 0: 1 %, or what `bytes` allows if that is set */
-    uint64_t bytes;        /* with rate 0: spend about this many bytes and get the best rate;
-                              E_TOO_BIG if no rate is worth so few */
-    uint64_t bits;         /* bloom, counting: this many bits (counters), not by formula */
-    uint32_t hashes;       /* bloom, counting: this many hashes, not by formula */
-    uint32_t arity;        /* fuse: 3 or 4 slots a key; 0: 4, the smaller */
-    tamis_kind stage;      /* growing: the kind of its stages; TAMIS_AUTO: block, or bloom if the
-                              rate is too low for that */
-    uint32_t threads;      /* builds: at most so many; 0 and 1: no extra thread */
-    uint64_t memory;       /* builder: bytes to stay within by spilling to disk; 0: no limit */
+    size_t struct_size; /* sizeof(tamis_options), set by TAMIS_OPTIONS_INIT */
+    tamis_kind kind;    /* TAMIS_AUTO: the planner chooses by `needs` */
+    uint32_t needs;     /* TAMIS_NEED_* for TAMIS_AUTO */
+    uint64_t capacity;  /* distinct keys to hold; 0 is legal.  growing: of the first stage */
+    double fpr;         /* false positive rate, in (0,1); 0: 1 %, or what `bytes` allows if set */
+    uint64_t bytes;     /* with fpr 0: use about this many bytes, with the lowest possible FPR;
+                           E_TOO_BIG if that is too few for any FPR */
+    uint64_t bits;      /* bloom, counting: exactly this many bits (counters) */
+    uint32_t hashes;    /* bloom, counting: exactly this many hash functions */
+    uint32_t arity;     /* fuse: 3 or 4 slots per key; 0: 4, the smaller filter */
+    tamis_kind stage;   /* growing: the kind of its stages; TAMIS_AUTO: block, or bloom if the
+                           FPR is too low for block */
+    uint32_t threads;   /* builds: maximum number of threads; 0 and 1: no extra thread */
+    uint64_t memory;    /* builder: memory limit, kept by spilling to disk; 0: none */
     const char *temporary; /* builder: directory for spilling; NULL: $TMPDIR or /tmp */
     uint64_t seed;         /* of the hash; any value */
     const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes: keyed mode.  Copied, never written */
-    tamis_hasher hasher;   /* TAMIS_HASH_NONE to refuse byte keys; else by `secret` */
-    bool shared;           /* bloom, block: adds may come from many threads at once; other kinds:
+    tamis_hasher hasher;   /* TAMIS_HASH_NONE to refuse byte keys; otherwise by `secret` */
+    bool shared;           /* bloom, block: lock-free adds from many threads; other kinds:
                               E_UNSUPPORTED */
-    bool portable;         /* do not use the machine's special instructions */
+    bool portable;         /* do not use the machine's SIMD instructions */
     tamis_key_form form;
     tamis_allocator allocator;
-    const char *format; /* another system's filter, sized as that system does: "guava", or with
-                           parameters "leveldb:bits=10" (doc/formats); `kind` is then left
-                           TAMIS_AUTO; `bytes`, `secret` and `shared` are E_UNSUPPORTED, and so is
-                           `memory` where keys have to wait for the last.  NULL or "tamis": ours */
+    const char *format; /* a compatible format, sized as that system does: "guava", or with
+                           parameters "leveldb:bits=10" (doc/formats).  Leave `kind` TAMIS_AUTO.
+                           `bytes`, `secret` and `shared` are E_UNSUPPORTED, and so is `memory`
+                           where the keys must be kept in order.  NULL or "tamis": our own */
 } tamis_options;
 
 #ifdef __cplusplus
@@ -242,30 +243,29 @@ typedef struct tamis_options {
     { .struct_size = sizeof(tamis_options) }
 #endif
 
-/* ------------------------------------------------------- making and dropping */
+/* ------------------------------------------------------ creating and freeing */
 
 typedef struct tamis_filter tamis_filter;
 
-/* Makes an empty filter that takes adds: bloom, block, counting, cuckoo or
- * growing.  A static kind gives E_STATIC: use tamis_build or a builder.
- * Time and memory are those of the table. */
+/* Creates an empty filter that accepts adds: bloom, block, counting, cuckoo or growing.  A static
+ * kind gives E_STATIC: use tamis_build or a builder.  Time and memory are those of the table. */
 TAMIS_API tamis_status tamis_create(const tamis_options *options, tamis_filter **out);
 
-/* Makes a filter of any kind from `count` keys: in any order, repeats welcome.  They make a
- * set: a key that is given several times is in it once, and one tamis_remove takes it out.
- * The arrays are only read.  With capacity 0 the filter is sized for the distinct
- * keys that there are.  Never fails for want of luck: only for lack of memory, or
- * E_FULL for cuckoo, where a `capacity` is smaller than the set, or where hashes were
- * chosen to collide (a secret keeps others from that). */
+/* Builds a filter of any kind from `count` keys, in any order, duplicates allowed.  The keys form
+ * a set: a key that is given several times is in it once, and one tamis_remove removes it.
+ * The arrays are only read.  With capacity 0 the filter is sized for the number of distinct keys.
+ * Construction retries with new seeds, so it fails only when memory runs out; cuckoo returns
+ * E_FULL if `capacity` is smaller than the set, or if hashes were chosen to collide (a secret key
+ * prevents that). */
 TAMIS_API tamis_status tamis_build(const tamis_options *options, const void *const *keys,
                                    const size_t *lengths, size_t count, tamis_filter **out);
 TAMIS_API tamis_status tamis_build_hash(const tamis_options *options, const uint64_t *hashes,
                                         size_t count, tamis_filter **out);
 
-/* A copy of its own memory; `out` may be changed even if `filter` is a view. */
+/* Copies a filter into memory of its own.  The copy of a read-only view is writable. */
 TAMIS_API tamis_status tamis_clone(const tamis_filter *filter, tamis_filter **out);
 
-/* The same set as another kind where the bits allow it: counting to bloom.
+/* Converts a filter to another kind where the bits allow it: counting to bloom.
  * Otherwise E_CONVERT. */
 TAMIS_API tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind,
                                      tamis_filter **out);
@@ -275,115 +275,111 @@ TAMIS_API void tamis_free(tamis_filter *filter);
 
 /* ---------------------------------------------------------------- operations */
 
-/* Adds a key.  `fresh`, if not NULL, becomes true when the key was certainly not
- * there before, false when it may have been.
+/* Adds a key.  `fresh`, if not NULL, becomes true if the key was definitely not in the filter
+ * before, false if it possibly was.
  *
- * Past their capacity bloom, block and counting go on working at a worse rate: see
- * `over_capacity` and `rate_now` in tamis_info.  cuckoo returns E_FULL (and, now and then,
- * earlier where many keys are held several times).  A key that was added 15 times
- * (counting), or 4 or 6 times (cuckoo), is kept for good: later removals leave it, since
- * nobody knows any more how often it is there.
+ * Over capacity, bloom, block and counting keep working at a higher false positive rate: see
+ * `over_capacity` and `fpr_now` in tamis_info.  cuckoo returns E_FULL, occasionally earlier if
+ * many keys were added several times.  A key that was added 15 times (counting), or 4 or 6 times
+ * (cuckoo), stays for good: its counter is saturated, so removals leave it unchanged.
  *
- * On a `shared` filter any number of threads may add and ask (tamis_contains,
- * tamis_count, tamis_hash and their kin) at once, without a lock.  An add that
- * happens before a question (in C11's sense: joined, released, ...) is always seen
- * by it; of two threads that add one key at the same moment, both may be told
- * `fresh`.  Any other call (tamis_info, tamis_clone, tamis_encode, ...) is for when
- * no thread is adding. */
+ * On a `shared` filter any number of threads may add and look up (tamis_contains, tamis_count,
+ * tamis_hash and their variants) at once, without a lock.  A lookup sees every add that happens
+ * before it (in the sense of C11).  If two threads add one key at the same moment, both may get
+ * `fresh`.  All other calls (tamis_info, tamis_clone, tamis_encode, ...) require that no thread is
+ * adding. */
 TAMIS_API tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, bool *fresh);
 TAMIS_API tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh);
 
-/* Adds `count` keys: the same as adding them one by one, faster.  `fresh`, if not
- * NULL, has room for `count`.  If it fails in the middle (cuckoo: E_FULL, growing:
- * E_NOMEM) `*done` (if not NULL) tells how many of them, from the first, were added;
- * otherwise it is `count`, or 0 if the call is refused. */
+/* Adds `count` keys: the same as adding them one by one, faster.  `fresh`, if not NULL, has room
+ * for `count`.  If an add fails (cuckoo: E_FULL, growing: E_NOMEM), `*done` (if not NULL) is the
+ * number of keys that were added before it; otherwise it is `count`, or 0 if the call is
+ * refused. */
 TAMIS_API tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys,
                                        const size_t *lengths, size_t count, bool *fresh,
                                        size_t *done);
 TAMIS_API tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t *hashes,
                                             size_t count, bool *fresh, size_t *done);
 
-/* Removes one occurrence of a key.  E_ABSENT, and nothing changes, if it is not
- * there.  Remove only what was added: a key that was never added but looks present
- * cannot be told apart, and removing it takes another key's place. */
+/* Removes one occurrence of a key.  E_ABSENT, and nothing changes, if it is not in the filter.
+ * Remove only keys that were added: removing a false positive removes the fingerprint or counters
+ * of another key, which becomes a false negative. */
 TAMIS_API tamis_status tamis_remove(tamis_filter *filter, const void *key, size_t length);
 TAMIS_API tamis_status tamis_remove_hash(tamis_filter *filter, uint64_t hash);
 
-/* Removes each of `count` keys that is there; `removed`, if not NULL, tells for each.
- * E_ABSENT if at least one was not (the others are removed all the same). */
+/* Removes each of `count` keys that is in the filter.  `removed`, if not NULL, receives a result
+ * for each.  E_ABSENT if at least one was not (the others are removed all the same). */
 TAMIS_API tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
                                           const size_t *lengths, size_t count, bool *removed);
 TAMIS_API tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashes,
                                                size_t count, bool *removed);
 
-/* Might the key be in the set?  false is certain; true is wrong with the filter's
- * rate.  A filter of no keys answers false to everything. */
+/* Is the key possibly in the set?  false: definitely not.  true: yes, or a false positive, at the
+ * filter's false positive rate.  An empty filter returns false for every key. */
 TAMIS_API bool tamis_contains(const tamis_filter *filter, const void *key, size_t length);
 TAMIS_API bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash);
 
-/* Has what a question or an add for this hash will read fetched from memory, without waiting
- * for it.  A batch does so by itself; this is for a program that asks several filters, one key
- * each, and can call this for all before it asks the first.  Changes no answer; kinds and
- * formats that have nothing to gain ignore it. */
+/* Prefetches the cache lines that a query or add of this hash will touch.  A batch does so by
+ * itself; use this to query several filters with one key each: prefetch in all of them, then
+ * query the first.  Results do not change.  Kinds and formats that cannot gain from it ignore
+ * it. */
 TAMIS_API void tamis_prefetch_hash(const tamis_filter *filter, uint64_t hash);
 
-/* Asks for `count` keys and returns how many may be in the set.  `answers`, if not
- * NULL, has room for `count`. */
+/* Queries `count` keys and returns how many are possibly in the set.  `results`, if not NULL, has
+ * room for `count`. */
 TAMIS_API size_t tamis_contains_batch(const tamis_filter *filter, const void *const *keys,
-                                      const size_t *lengths, size_t count, bool *answers);
+                                      const size_t *lengths, size_t count, bool *results);
 TAMIS_API size_t tamis_contains_hash_batch(const tamis_filter *filter, const uint64_t *hashes,
-                                           size_t count, bool *answers);
+                                           size_t count, bool *results);
 
-/* Says how many adds there have been, for one who counts them himself: what tamis_info tells
- * and a file keeps.  The library never needs it.  E_READONLY.  Time: constant. */
+/* Sets the number of adds that tamis_info reports and a file stores: for callers that keep their
+ * own count.  The library itself does not depend on it.  E_READONLY.  Time: constant. */
 TAMIS_API tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds);
 
-/* How often the key may be in the set: never less than it was added (and not removed since),
- * more where other keys look like it.  Only cuckoo and counting count, up to the number from
- * which a key is kept for good (see tamis_add); other kinds answer 0 or 1. */
+/* An upper bound of how often the key is in the set: never less than it was added (and not
+ * removed since), more if other keys collide with it.  Only cuckoo and counting count, up to the
+ * number at which they saturate (see tamis_add); other kinds return 0 or 1. */
 TAMIS_API unsigned tamis_count(const tamis_filter *filter, const void *key, size_t length);
 TAMIS_API unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash);
 
-/* Makes `into` the union or the intersection of itself and `from`.  Both must be
- * alike: same kind, size, hash and seed (E_UNLIKE).  The union holds just the keys
- * of both.  The intersection holds every key that is in both, and its rate may be
- * higher than a filter made of those keys alone would have.  counting: the union
- * adds the counters up. */
+/* Turns `into` into the union or the intersection of itself and `from`.  Both must have the same
+ * kind, size, hash and seed (E_MISMATCH).  The union equals a filter of the keys of both.  The
+ * intersection contains every key that is in both; its false positive rate may be higher than that
+ * of a filter built from those keys alone.  counting: the union adds the counters. */
 typedef enum tamis_merge_mode { TAMIS_UNION = 0, TAMIS_INTERSECTION = 1 } tamis_merge_mode;
 TAMIS_API tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from,
                                    tamis_merge_mode mode);
 
-/* ----------------------------------------------------------------- hashing once */
+/* -------------------------------------------------------------------- hashing */
 
-/* The 64 bits that stand for a key in every `_hash` call on this filter and on any
- * other with the same hasher and seed (or secret):
+/* The 64-bit hash of a key, for every `_hash` call on this filter and on any other with the same
+ * hasher and seed (or secret):
  * tamis_contains(f, k, n) == tamis_contains_hash(f, tamis_hash(f, k, n)).
- * A hash of your own may be given instead if all of its 64 bits vary; an integer is
- * made fit by tamis_hash_integer.  Filters of other systems (TAMIS_HASH_FOREIGN) may
- * need more than 64 bits: where `prehashed` in tamis_info is false, `_hash` changes
- * are E_UNSUPPORTED and `_hash` questions answer true. */
+ * If you already have good 64-bit hashes, pass them directly: all 64 bits must vary.  For integers
+ * use tamis_hash_integer.  Compatible formats (TAMIS_HASH_COMPAT) may need more than 64 bits: where
+ * `prehashed` in tamis_info is false, `_hash` calls that change the filter are E_UNSUPPORTED and
+ * `_hash` lookups return true. */
 TAMIS_API uint64_t tamis_hash(const tamis_filter *filter, const void *key, size_t length);
 TAMIS_API void tamis_hash_batch(const tamis_filter *filter, const void *const *keys,
                                 const size_t *lengths, size_t count, uint64_t *hashes);
 TAMIS_API uint64_t tamis_hash_integer(uint64_t value);
 
-/* What tamis_hash gives for a filter with this secret (TAMIS_SECRET_BYTES bytes): for one who
- * hashes for many filters, or before there is one. */
+/* The same hash for a filter with this secret (TAMIS_SECRET_BYTES bytes), without a filter. */
 TAMIS_API uint64_t tamis_hash_secret(const uint8_t *secret, const void *key, size_t length);
 TAMIS_API void tamis_hash_secret_batch(const uint8_t *secret, const void *const *keys,
                                        const size_t *lengths, size_t count, uint64_t *hashes);
 
-/* Composite keys: a record of several fields as one key.  Each field is hashed with
- * its type and length, so ("ab","c") and ("a","bc") differ, and so do 1 and "1".
+/* Composite keys: a record of several fields as one key.  Each field is hashed with its type and
+ * length, so ("ab","c") and ("a","bc") differ, and so do 1 and "1".
  *
  *     tamis_composer *c;
  *     tamis_composer_create(filter, &c);         // hashes as `filter` does
  *     tamis_compose_string(c, "Ada");
  *     tamis_compose_integer(c, 1815);
- *     tamis_add_hash(filter, tamis_composer_finish(c), NULL);   // and starts anew
+ *     tamis_add_hash(filter, tamis_composer_finish(c), NULL);   // and resets the composer
  *     tamis_composer_free(c);
  *
- * Foreign filters: E_UNSUPPORTED. */
+ * Compatible formats: E_UNSUPPORTED.  For a builder: tamis_builder_composer. */
 typedef struct tamis_composer tamis_composer;
 TAMIS_API tamis_status tamis_composer_create(const tamis_filter *filter, tamis_composer **out);
 TAMIS_API void tamis_compose_integer(tamis_composer *composer, int64_t value);
@@ -394,15 +390,15 @@ TAMIS_API void tamis_compose_string(tamis_composer *composer, const char *text);
 TAMIS_API uint64_t tamis_composer_finish(tamis_composer *composer);
 TAMIS_API void tamis_composer_free(tamis_composer *composer);
 
-/* ------------------------------------------------------------------- the builder */
+/* ---------------------------------------------------------------- the builder */
 
-/* Collects keys and builds a filter of any kind from them: unknown number, any
- * order, repeats welcome.  The keys' hashes are kept (8 bytes each) in memory, or
- * past `options.memory` in a nameless file in `options.temporary`.  The same keys
- * and options give the same bytes, whatever the order, threads or memory; only with a
- * `capacity`, which lets keys be added as they come, growing remembers their order.
- * Several threads may add at once; all else is for one, when they are done.  Of a batch that
- * fails some keys may have been added, and count; those of other calls stay. */
+/* Collects keys and builds a filter of any kind from them: their number need not be known, any
+ * order, duplicates allowed.  The builder keeps the hashes (8 bytes each) in memory, or beyond
+ * `options.memory` in an unnamed file in `options.temporary`.  The same keys and options give the
+ * same bytes, whatever the order, threads or memory.  The exception is growing with a `capacity`:
+ * keys are added at once, and the result depends on their order.  Several threads may add at once;
+ * all other calls need exclusive access.  If a batch fails, some of its keys may have been added.
+ */
 typedef struct tamis_builder tamis_builder;
 TAMIS_API tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **out);
 TAMIS_API tamis_status tamis_builder_add(tamis_builder *builder, const void *key, size_t length);
@@ -412,50 +408,57 @@ TAMIS_API tamis_status tamis_builder_add_batch(tamis_builder *builder, const voi
 TAMIS_API tamis_status tamis_builder_add_hash_batch(tamis_builder *builder, const uint64_t *hashes,
                                                     size_t count);
 
-/* The hash that tamis_builder_add would use: for threads that hash ahead. */
+/* The hash that tamis_builder_add uses, for one key and for many.  Several threads may hash at
+ * once, also while others add. */
 TAMIS_API uint64_t tamis_builder_hash(const tamis_builder *builder, const void *key, size_t length);
+TAMIS_API void tamis_builder_hash_batch(const tamis_builder *builder, const void *const *keys,
+                                        const size_t *lengths, size_t count, uint64_t *hashes);
 
-/* Keys added so far, repeats included. */
+/* A composer for composite keys that hashes as the filter will.  Add what it gives with
+ * tamis_builder_add_hash.  It may outlive the builder.  Compatible formats: E_UNSUPPORTED. */
+TAMIS_API tamis_status tamis_builder_composer(const tamis_builder *builder, tamis_composer **out);
+
+/* Number of keys added so far, duplicates included. */
 TAMIS_API uint64_t tamis_builder_count(const tamis_builder *builder);
 
-/* Builds.  A key that came several times is in the filter once.  Whether it succeeds or not,
- * the builder is then only good for tamis_builder_free. */
+/* Builds the filter.  A key that was added several times is in it once.  Afterwards, also on
+ * failure, the only legal call on the builder is tamis_builder_free. */
 TAMIS_API tamis_status tamis_builder_finish(tamis_builder *builder, tamis_filter **out);
 TAMIS_API void tamis_builder_free(tamis_builder *builder);
 
-/* ------------------------------------------------------------------- looking inside */
+/* ----------------------------------------------------------------- information */
 
 typedef struct tamis_facts {
     size_t struct_size;
     tamis_kind kind;
-    const char *format;     /* "tamis", or the other system's: "guava", "leveldb", ... */
+    const char *format;     /* "tamis", or a compatible format: "guava", "leveldb", ... */
     uint32_t caps;          /* TAMIS_CAN_* of this very filter (a view cannot add) */
-    uint64_t capacity;      /* distinct keys for which it was sized; 0: unknown */
-    uint64_t adds;          /* adds less removes, repeats included; 0 if the format keeps none */
-    double distinct;        /* estimate of the distinct keys in it; static: their number */
+    uint64_t capacity;      /* distinct keys it was sized for; 0: unknown */
+    uint64_t adds;          /* adds less removes, duplicates included; 0 if the format has none */
+    double distinct;        /* estimated number of distinct keys; static: exact */
     double distinct_error;  /* one standard deviation of that estimate; 0: exact */
     uint64_t table_bytes;   /* the table alone */
     uint64_t encoded_bytes; /* with header and checksums: what tamis_encode writes */
     double bits_per_key;    /* encoded bits per distinct key, or per key of capacity if empty */
-    uint32_t hashes;        /* probes or slots read for a key */
-    uint32_t width;         /* bits of a fingerprint or counter; 0 if it has none */
-    uint32_t stages;        /* growing: stages; static: shards; else 1 */
-    double fill;            /* share of bits set, counters or slots in use */
-    double rate_target;     /* promised; 0: unknown */
-    double rate_now;        /* expected now, from the fill */
-    uint64_t headroom;      /* distinct keys that still fit in the promise; UINT64_MAX: grows */
-    bool over_capacity;     /* rate_now is above the promise */
+    uint32_t hashes;        /* probes or slots read per key */
+    uint32_t width;         /* bits of a fingerprint or counter; 0 if there is none */
+    uint32_t stages;        /* growing: stages; static: shards; otherwise 1 */
+    double fill;            /* fraction of bits set, or of counters or slots in use */
+    double fpr_target;      /* promised false positive rate; 0: unknown */
+    double fpr_now;         /* expected false positive rate now, from the fill */
+    uint64_t headroom;      /* distinct keys that still fit the promise; UINT64_MAX: it grows */
+    bool over_capacity;     /* fpr_now is above the promise */
     tamis_hasher hasher;
     uint64_t seed;
-    uint64_t key_id;  /* keyed: tells secrets apart without telling them */
+    uint64_t key_id;  /* keyed: identifies the secret without revealing it */
     bool keyed;       /* a secret is needed */
     bool prehashed;   /* `_hash` calls work */
     bool readonly;    /* a view or a mapped file */
     const char *path; /* "avx2", "neon", "portable": the instructions in use */
     tamis_key_form form;
-    const char *note;   /* what one should know of a foreign filter, a sentence; NULL: nothing */
+    const char *note;   /* a remark on a filter of a compatible format, one sentence; or NULL */
     const char *hash;   /* "xxh3", "siphash-2-4", "none", or the other system's */
-    uint32_t key_bytes; /* keys must have so many bytes (8: integers); 0: any number */
+    uint32_t key_bytes; /* required key length in bytes (8: integers); 0: any */
 } tamis_facts;
 #ifdef __cplusplus
 #define TAMIS_FACTS_INIT tamis_facts_default()
@@ -464,36 +467,36 @@ typedef struct tamis_facts {
     { .struct_size = sizeof(tamis_facts) }
 #endif
 
-/* Fills `facts`.  Time: a pass over the table where the fill must be counted (bloom,
- * block, counting, growing); constant otherwise. */
+/* Fills `facts`.  Time: one pass over the table where the fill must be counted (bloom, block,
+ * counting, growing); constant otherwise. */
 TAMIS_API tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts);
 
-/* The same in constant time, without what a pass over the table would tell of a filter that takes
- * adds: distinct, fill, rate_now, headroom are then 0, stages 1, and over_capacity is false. */
+/* The same in constant time, without the results of a pass over the table of a filter that accepts
+ * adds: distinct, fill, fpr_now and headroom are then 0, stages is 1, over_capacity is false. */
 TAMIS_API tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts *facts);
 
 /* ----------------------------------------------------------------------- sizing */
 
-/* The classic formulas, exact: m = ceil(-n ln p / (ln 2)^2), k = round(m/n ln 2) but from
- * 1 to 1000, p = (1 - e^(-kn/m))^k.  0 where the arguments make no sense (of k: 1). */
-TAMIS_API uint64_t tamis_classic_bits(uint64_t keys, double rate);
+/* The classic formulas, exact: m = ceil(-n ln p / (ln 2)^2), k = round(m/n ln 2) limited to
+ * 1..1000, p = (1 - e^(-kn/m))^k.  0 for invalid arguments (k: 1). */
+TAMIS_API uint64_t tamis_classic_bits(uint64_t keys, double fpr);
 TAMIS_API uint32_t tamis_classic_hashes(uint64_t bits, uint64_t keys);
-TAMIS_API double tamis_classic_rate(uint64_t bits, uint32_t hashes, uint64_t keys);
-TAMIS_API uint64_t tamis_classic_keys(uint64_t bits, uint32_t hashes, double rate);
+TAMIS_API double tamis_classic_fpr(uint64_t bits, uint32_t hashes, uint64_t keys);
+TAMIS_API uint64_t tamis_classic_keys(uint64_t bits, uint32_t hashes, double fpr);
 
-/* What a kind really takes, its own rounding included. */
+/* The real size of a kind, with its own rounding. */
 typedef struct tamis_sizing {
     size_t struct_size;
     tamis_kind kind;
-    uint64_t bytes;        /* of the encoded filter */
-    double bits_per_key;   /* 0 for 0 keys */
-    uint32_t hashes;       /* bits, slots or fingerprints read for a key */
-    uint32_t width;        /* bits of a fingerprint or counter */
-    double rate;           /* expected when it holds `keys` */
-    double rate_at_half;   /* expected with half as many */
-    double rate_at_double; /* with twice as many: 1 if it cannot hold them */
-    double cache_lines;    /* read for a key that is not there */
-    uint64_t build_bytes;  /* memory needed to build it, the filter included */
+    uint64_t bytes;       /* of the encoded filter */
+    double bits_per_key;  /* 0 for 0 keys */
+    uint32_t hashes;      /* bits, slots or fingerprints read per key */
+    uint32_t width;       /* bits of a fingerprint or counter */
+    double fpr;           /* expected with `capacity` keys */
+    double fpr_at_half;   /* expected with half as many */
+    double fpr_at_double; /* expected with twice as many; 1 if it cannot hold them */
+    double cache_lines;   /* read for an absent key */
+    uint64_t build_bytes; /* memory needed to build it, the filter included */
 } tamis_sizing;
 #ifdef __cplusplus
 #define TAMIS_SIZING_INIT tamis_sizing_default()
@@ -502,20 +505,22 @@ typedef struct tamis_sizing {
     { .struct_size = sizeof(tamis_sizing) }
 #endif
 
-/* What `options` (kind, capacity, rate or bytes, bits, hashes, arity) come to: pure
- * arithmetic, nothing is made.  For bytes, the lowest rate that fits in them. */
+/* Computes the size of the filter that `options` (kind, capacity, fpr or bytes, bits, hashes,
+ * arity) describe; creates nothing.  With `bytes`: the lowest false positive rate that fits.  With
+ * `format`: kind, hashes, width, fpr and cache_lines as that system has them, and in `bytes` the
+ * table (RedisBloom: and its header). */
 TAMIS_API tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing);
 
-/* The rate to expect of the filter that `options` come to when it holds `keys`, whatever it was
- * made for; 1 if it cannot hold them. */
-TAMIS_API tamis_status tamis_size_rate(const tamis_options *options, uint64_t keys, double *rate);
+/* The expected false positive rate of the filter that `options` describe when it holds `keys`
+ * keys, whatever its capacity; 1 if it cannot hold them. */
+TAMIS_API tamis_status tamis_size_fpr(const tamis_options *options, uint64_t keys, double *fpr);
 
-/* What the filter must be able to do, for TAMIS_AUTO and tamis_plan. */
+/* What the filter must support, for TAMIS_AUTO and tamis_plan. */
 enum {
     TAMIS_NEED_REMOVE = 1u << 0,
     TAMIS_NEED_GROW = 1u << 1,
     TAMIS_NEED_MERGE = 1u << 2,
-    TAMIS_NEED_STATIC = 1u << 3, /* all keys are known beforehand */
+    TAMIS_NEED_STATIC = 1u << 3, /* all keys are known in advance */
     TAMIS_NEED_ADD = 1u << 4     /* keys will be added later */
 };
 
@@ -531,23 +536,24 @@ typedef struct tamis_advice {
     { .struct_size = sizeof(tamis_advice) }
 #endif
 
-/* Picks the kind for `options` (capacity, rate or bytes, needs) and says why.
- * E_ARGUMENT with `why` filled in if no kind has all that is needed. */
+/* Chooses a kind for `options` (capacity, fpr or bytes, needs) and gives the reason.
+ * E_ARGUMENT, with `why` filled in, if no kind supports all needs. */
 TAMIS_API tamis_status tamis_plan(const tamis_options *options, tamis_advice *advice);
 
-/* ------------------------------------------------------------------ bytes and files */
+/* -------------------------------------------------------------- bytes and files */
 
 typedef struct tamis_open_options {
     size_t struct_size;
-    const char *format;    /* NULL: known by its content; see tamis_format_guess */
+    const char *format;    /* NULL: detected from the content; see tamis_format_detect */
     const uint8_t *secret; /* for a keyed filter: E_SECRET without, E_WRONG_SECRET with another */
     bool map;              /* tamis_open: map the file instead of reading it: see there */
-    bool unverified;       /* tamis_view: do not compare checksums yet: see tamis_verify */
+    bool unverified;       /* tamis_view: do not verify checksums yet: see tamis_verify */
     bool shared;           /* as in tamis_options */
     bool portable;         /* as in tamis_options */
     tamis_allocator allocator;
     const char *part; /* of a file that holds several filters: see tamis_container_open */
-    bool change;      /* tamis_open: to be changed and written back: see tamis_commit */
+    bool update;      /* tamis_open: open for update: see tamis_commit */
+    const struct tamis_storage *storage; /* tamis_header_open: where the tables are */
 } tamis_open_options;
 #ifdef __cplusplus
 #define TAMIS_OPEN_INIT tamis_open_options_default()
@@ -556,168 +562,167 @@ typedef struct tamis_open_options {
     { .struct_size = sizeof(tamis_open_options) }
 #endif
 
-/* Bytes that tamis_encode will write. */
+/* Number of bytes that tamis_encode will write. */
 TAMIS_API uint64_t tamis_encoded_size(const tamis_filter *filter);
 
-/* Writes the filter in the .tamis format (doc/format.md), or a foreign filter in its own,
- * into `capacity` bytes at `buffer`.  `*length`, if not NULL, receives the bytes written.
+/* Writes the filter in the .tamis format (doc/format.md), or in its compatible format, into
+ * `capacity` bytes at `buffer`.  `*length`, if not NULL, receives the number of bytes written.
  * The same filter gives the same bytes on every machine. */
 TAMIS_API tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capacity,
                                     size_t *length);
 
-/* Hands what tamis_encode would write to `write`, from the first byte to the last, at most 1 MiB at
- * a time and without a copy of the table (of a growing or foreign filter, with one).  `write`
- * returns false to stop: E_IO. */
+/* Passes what tamis_encode would write to `write`, in order, at most 1 MiB at a time and without a
+ * copy of the table (growing and compatible formats: with one).  `write` returns false to stop:
+ * E_IO. */
 typedef bool tamis_writer(void *context, const void *bytes, size_t length);
 TAMIS_API tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer *write,
                                        void *context);
 
-/* Reads a filter from bytes.  decode copies them; view borrows them, read-only: they must
- * stay and not change until tamis_free, and be aligned to 8 bytes (E_ARGUMENT).
+/* Reads a filter from bytes.  tamis_decode copies them.  tamis_view borrows them, read-only: they
+ * must exist, unchanged, until tamis_free, and be aligned to 8 bytes (E_ARGUMENT).
  *
- * The input is untrusted: on TAMIS_OK every later call is safe, whatever the bytes were,
- * and allocation is bounded by a small multiple of `length`.  Checksums are compared, by a
- * view unless `unverified`.  `options` may be NULL. */
+ * The input is untrusted: on TAMIS_OK every later call is safe, whatever the bytes were, and
+ * allocation is bounded by a small multiple of `length`.  Checksums are verified, by tamis_view
+ * unless `unverified`.  `options` may be NULL. */
 TAMIS_API tamis_status tamis_decode(const void *bytes, size_t length,
                                     const tamis_open_options *options, tamis_filter **out);
 TAMIS_API tamis_status tamis_view(const void *bytes, size_t length,
                                   const tamis_open_options *options, tamis_filter **out);
 
-/* Compares the table with its checksums: for a mapped file and an `unverified` view.
- * E_CHECKSUM if it is damaged.  A filter that cannot be verified must not be believed when
- * it says "no".  OK at once for any other filter.  What writes, copies or merges a filter that
- * nobody has verified does so first, and fails with E_CHECKSUM: no damage gets a right checksum. */
+/* Verifies the checksums of the table: for a mapped file and an `unverified` view.  E_CHECKSUM if
+ * it is damaged.  Do not trust negative answers of an unverified filter.  Returns OK at once for
+ * any other filter.  Calls that write, copy or merge an unverified filter verify it first and fail
+ * with E_CHECKSUM: damage never gets a valid checksum. */
 TAMIS_API tamis_status tamis_verify(const tamis_filter *filter);
 
-/* Writes the filter to a file: to a temporary beside it, synced, then renamed, then the
- * directory synced, so that at any moment the file is the old one or the new one, whole.
- * Unless `replace`, a file that exists is E_EXISTS.  After E_IO errno tells why. */
+/* Writes the filter to a file atomically: writes a temporary file beside it, syncs it, renames it,
+ * and syncs the directory.  At any moment, also after a crash, the file is the old or the new
+ * version, complete.  Unless `replace`, an existing file is E_EXISTS.  After E_IO errno has the
+ * reason. */
 TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace);
 
-/* Opens a file.  With `map` the file is mapped and shared with other processes, read-only,
- * in time that does not depend on its size; checksums of the table are then not compared
- * (call tamis_verify), and the file must not be truncated while it is mapped (replacing it
- * by rename, as tamis_save does, is fine).  A mapped .tamis file keeps a descriptor open, whose
- * lock keeps tamis_commit of others from changing it in place.  What is no regular file cannot be
- * mapped: E_UNSUPPORTED.  A change that a crash has interrupted is made up for in memory.  After
- * E_IO errno tells why. */
+/* Opens a file.  With `map` the file is mapped read-only and shared with other processes, in time
+ * independent of its size.  The table's checksums are then not verified (call tamis_verify), and
+ * the file must not be truncated while it is mapped (replacing it by rename, as tamis_save does,
+ * is fine).  A mapped .tamis file keeps a descriptor open, whose lock prevents tamis_commit of
+ * other processes from changing it in place.  Only regular files can be mapped (E_UNSUPPORTED).
+ * An update that a crash has interrupted is completed in memory.  After E_IO errno has the
+ * reason. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 
-/* Writes what was changed since tamis_open with `change` back to the file: at any moment, also
- * after a crash, whoever opens it finds the old filter or the new one, whole.
+/* Writes the changes since tamis_open with `update` back to the file, atomically: at any moment,
+ * also after a crash, a reader finds the old or the new filter, complete.
  *
  *     tamis_open_options how = TAMIS_OPEN_INIT;
- *     how.change = true;
- *     tamis_open("seen.tamis", &how, &seen);        // waits for others who change it
+ *     how.update = true;
+ *     tamis_open("seen.tamis", &how, &seen);        // waits for other writers
  *     tamis_add(seen, key, length, NULL);
  *     tamis_commit(seen, NULL);
- *     tamis_free(seen);                             // without a commit: as if never opened
+ *     tamis_free(seen);                             // without a commit: changes are discarded
  *
- * Of a large .tamis file of kind bloom, block or counting (16 MiB or more) only the pieces of
- * 64 KiB that the keys touch are read, compared with their checksums, and written: first to a
- * journal beside it, then in place (doc/format.md).  So ten keys cost the same in a filter of any
- * size.  Any other file is written as by tamis_save; a large one also if more than an eighth of
- * it changes, if it is another user's, or if another process has it mapped, which so keeps the
- * file that it has.
+ * In a large .tamis file (16 MiB or more) of kind bloom, block or counting, only the 64 KiB chunks
+ * that the keys touch are read, verified and written: first to a journal beside the file, then in
+ * place (doc/format.md).  So adding ten keys costs the same in a filter of any size.  Any other
+ * file is written as by tamis_save; so is a large one if more than an eighth of it changes, if it
+ * belongs to another user, or if another process has it mapped (which keeps the old file).
  *
- * From tamis_open to tamis_free nobody else can open the file for change: they wait.  Readers do
- * not, but for the moment of a commit in place.  `*written`, if not NULL, receives the bytes
- * written to the file.  One commit for each open: then free it.  E_ARGUMENT for a filter that was
- * not opened so.  After E_IO errno tells why: ESTALE if another file has been put in its place
- * meanwhile (tamis_save does not wait), which stays as it is.  When it is the file itself that
- * cannot be written, the journal stays, and the next one to open it finishes the change.  Needs the
- * filter alone. */
+ * From tamis_open to tamis_free other writers wait.  Readers wait only during a commit in place.
+ * `*written`, if not NULL, receives the number of bytes written to the file.  One commit per open:
+ * then free the filter.  E_ARGUMENT for a filter that was not opened for update.  After E_IO errno
+ * has the reason: ESTALE if the file has been replaced in the meantime (tamis_save does not wait);
+ * the new file is left alone.  If the file itself cannot be written, the journal stays, and the
+ * next process that opens the file completes the update.  Needs exclusive access. */
 TAMIS_API tamis_status tamis_commit(tamis_filter *filter, uint64_t *written);
 
-/* --------------------------------------------------------------- many tiny filters */
+/* ---------------------------------------------------------------- small filters */
 
 /* For storage engines, which keep a filter for every block or page: tens of keys each, and
- * millions of them.  Such a filter is bytes and nothing else: a table, and one byte behind it
- * that says how to read it.  It has no header, no object and no checksum: whoever stores it
- * keeps its length and guards its bytes.
+ * millions of filters.  A small filter is bytes and nothing else: a table, and one byte behind it
+ * that gives its layout.  It has no header, no object and no checksum: the caller stores its
+ * length and protects its bytes.
  *
- * From a few keys to some thousands (more are taken; from 10000 on tamis_build is the better
- * call) these are the smallest filters there are: 10.3 bits for each of 30 keys give a rate of
- * 0.1 %.  Keys come as hashes, from tamis_hash with any filter of the wanted seed or secret, or
- * from tamis_hash_integer; they are asked for with the same. */
+ * From a few keys to some thousands these are the smallest filters available: 10.3 bits per key
+ * give a false positive rate of 0.1 % with 30 keys.  More keys are accepted; from 10,000 on
+ * tamis_build is the better choice.  Keys are given as hashes, from tamis_hash with any filter of
+ * the same seed or secret, or from tamis_hash_integer. */
 
-/* One byte of this value is a filter that matches everything: for when none could be built. */
+/* One byte of this value is a filter that matches every key: store it if no filter can be built. */
 #define TAMIS_SMALL_ANY 0xff
 
-/* The most bytes that tamis_small_build writes for `count` hashes; 0 if it would refuse.  Any
- * thread. */
+/* The maximum number of bytes that tamis_small_build writes for `count` hashes; 0 if it would
+ * refuse.  Any thread. */
 TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);
 
-/* Builds a filter from hashes, repeats welcome, into `capacity` bytes at `buffer`; `*length`,
- * at least 1, is what it took.  Of `options` these count: kind, rate or (with rate 0) bytes,
- * and allocator.  With a rate the filter is as small as it can be; with bytes the rate is as low
- * as it can be in at most that many.  kind: TAMIS_AUTO and the static ones are the smallest;
- * TAMIS_BLOOM (and TAMIS_BLOCK, which is the same here) is built five times as fast and takes
- * half as much again.  For the others, which are made to be changed: E_UNSUPPORTED.
- * The same hashes and options give the same bytes, in any order and on any machine.
- * E_NOMEM, E_SMALL (not if `capacity` is tamis_small_bound).  Any thread. */
+/* Builds a filter from hashes, duplicates allowed, into `capacity` bytes at `buffer`; `*length`,
+ * at least 1, receives its size.  Uses these options: kind, fpr or (with fpr 0) bytes, and
+ * allocator.  With an fpr the filter is as small as possible; with bytes its FPR is as low as
+ * possible in at most that many bytes.  kind: TAMIS_AUTO and the static kinds give the smallest
+ * filter; TAMIS_BLOOM (and TAMIS_BLOCK, the same here) builds five times as fast and takes half as
+ * much again.  Other kinds: E_UNSUPPORTED.  The same hashes and options give the same bytes, in
+ * any order and on any machine.  E_NOMEM, E_BUFFER (not if `capacity` is tamis_small_bound).
+ * Any thread. */
 TAMIS_API tamis_status tamis_small_build(const tamis_options *options, const uint64_t *hashes,
                                          size_t count, void *buffer, size_t capacity,
                                          size_t *length);
 
-/* Might the hash be in the set?  The bytes are untrusted: nothing outside of them is read, and
- * what no version of this call has written (no bytes at all, an unknown last byte) gives true.
+/* Is the hash possibly in the set?  The bytes are untrusted: nothing outside of them is read, and
+ * bytes that no version of this call has written (none at all, an unknown last byte) give true.
  * Any thread. */
 TAMIS_API bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash);
 
-/* An empty Bloom filter in the same form, which takes keys one by one: for options->capacity keys
- * at options->rate, or (with rate 0) in options->bytes, with the promise of tamis_create.  kind:
- * TAMIS_AUTO, TAMIS_BLOOM or TAMIS_BLOCK.  E_SMALL, with `*length` what it takes, if `capacity`
- * bytes at `buffer` are too few; E_TOO_FINE below a rate of 2^-30.  Any thread. */
+/* Creates an empty Bloom filter of the same form that accepts adds: for options->capacity keys at
+ * options->fpr, or (with fpr 0) in options->bytes, with the promise of tamis_create.  kind:
+ * TAMIS_AUTO, TAMIS_BLOOM or TAMIS_BLOCK.  E_BUFFER, with `*length` set to the required size, if
+ * `capacity` bytes at `buffer` are too few; E_FPR_TOO_LOW below 2^-30.  Any thread. */
 TAMIS_API tamis_status tamis_small_create(const tamis_options *options, void *buffer,
                                           size_t capacity, size_t *length);
 
-/* Adds a key.  `*fresh`, if not NULL, tells whether it was not there before.  E_UNSUPPORTED, and
- * nothing changes, for bytes that are no Bloom filter.  Needs the bytes alone. */
+/* Adds a key.  `*fresh`, if not NULL, receives whether it was definitely not in the filter before.
+ * E_UNSUPPORTED, and nothing changes, if the bytes are not a Bloom filter.  Needs exclusive access
+ * to the bytes. */
 TAMIS_API tamis_status tamis_small_add(void *bytes, size_t length, uint64_t hash, bool *fresh);
 
-/* ------------------------------------------------------------- other systems' filters */
+/* ----------------------------------------------------------- compatible formats */
 
-/* A filter of another system is opened, asked, changed, merged and saved like any other, and
+/* A filter of another system is opened, queried, changed, merged and saved like any other, and
  * answers as that system does, false positives included.  Its bytes stay that system's:
- * tamis_encode and tamis_save write what they read.  Such filters cannot be `shared`. */
+ * tamis_encode and tamis_save write its own format.  Such filters cannot be `shared`. */
 
-/* The formats: "tamis", then those of other systems; NULL when `index` is past the last.
- * The strings live for ever.  Time: constant.  Any thread. */
+/* The names of the formats: "tamis", then the compatible formats; NULL past the end.  The strings
+ * are static.  Time: constant.  Any thread. */
 TAMIS_API const char *tamis_format_at(size_t index);
 
-/* A line about a format of that name; NULL if there is none.  As tamis_format_at. */
-TAMIS_API const char *tamis_format_about(const char *name);
+/* A one-line description of the format; NULL if there is no such format.  Any thread. */
+TAMIS_API const char *tamis_format_description(const char *name);
 
-/* The formats that these bytes could be of, surest first; NULL when `index` is past the last.
- * The only one that is sure is what a NULL `format` in tamis_open_options means; formats
- * without a magic number can merely be guessed, and have to be named.
- * Time: that of checking lengths and headers.  Any thread. */
-TAMIS_API const char *tamis_format_guess(const void *bytes, size_t length, size_t index);
+/* The formats that these bytes could have, most certain first; NULL past the end.  If exactly one
+ * is certain, a NULL `format` in tamis_open_options selects it.  Formats without a magic number
+ * are only possible matches and must be named.  Time: that of checking lengths and headers.  Any
+ * thread. */
+TAMIS_API const char *tamis_format_detect(const void *bytes, size_t length, size_t index);
 
-/* From now on the filter is encoded in `format`: "tamis" keeps any foreign filter, with
- * checksums, and from there it can go back to its own format.  E_CONVERT, and nothing changes,
- * if that format cannot hold this filter; E_ARGUMENT if there is no such format.  Time:
- * constant.  Needs the filter alone. */
+/* Selects the format in which the filter will be encoded.  "tamis" stores a filter of any
+ * compatible format, with checksums; it can be converted back to its own format later.  E_CONVERT,
+ * and nothing changes, if the format cannot hold this filter; E_ARGUMENT if there is no such
+ * format.  Time: constant.  Needs exclusive access. */
 TAMIS_API tamis_status tamis_reformat(tamis_filter *filter, const char *format);
 
-/* Why tamis_reformat would refuse: a sentence that lives for ever; NULL if it would not.
+/* The reason why tamis_reformat would refuse: a static sentence; NULL if it would not.
  * Time: constant.  A read-only call. */
-TAMIS_API const char *tamis_cannot(const tamis_filter *filter, const char *format);
+TAMIS_API const char *tamis_reformat_reason(const tamis_filter *filter, const char *format);
 
-/* Files that hold several filters: tables of LevelDB ("leveldb-table") and RocksDB
- * ("rocksdb-table"), Parquet files ("parquet").  tamis_open and its sisters open one of their
- * filters: the one named by `part`, or the only one there is (else E_PART).
+/* Containers are files that hold several filters: tables of LevelDB ("leveldb-table") and RocksDB
+ * ("rocksdb-table"), Parquet files ("parquet").  tamis_open, tamis_decode and tamis_view open one
+ * of their filters: the one named by `part`, or the only one (otherwise E_PART).
  *
- * A container is read-only and keeps to its file: asking it is a read-only call, which any
- * number of threads may make at once. */
+ * A container is read-only.  Any number of threads may query it at once. */
 typedef struct tamis_container tamis_container;
 
-/* Opens a file, mapped; or bytes that must stay until tamis_container_free.  Of `options`
- * (which may be NULL) format and allocator count.  Checksums of the blocks that are read are
- * compared.  E_FORMAT if it is no such file.  On failure `*out` is NULL.
- * Time: that of the index, not of the data.  After E_IO errno tells why. */
+/* Opens a file, mapped; or bytes that must exist until tamis_container_free.  Uses format and
+ * allocator of `options` (which may be NULL).  Verifies the checksums of the blocks that it reads.
+ * E_FORMAT if it is not a container.  On failure `*out` is NULL.  Time: that of reading the index,
+ * not the data.  After E_IO errno has the reason. */
 TAMIS_API tamis_status tamis_container_open(const char *path, const tamis_open_options *options,
                                             tamis_container **out);
 TAMIS_API tamis_status tamis_container_view(const void *bytes, size_t length,
@@ -730,8 +735,8 @@ TAMIS_API void tamis_container_free(tamis_container *container);
 /* "leveldb-table", "rocksdb-table", "parquet". */
 TAMIS_API const char *tamis_container_format(const tamis_container *container);
 
-/* Its parts: filters, and the places where there could be one (Parquet: column chunks without
- * a filter; LevelDB: stretches of the file in which no data block begins). */
+/* The number of its parts: filters, and places where there could be one (Parquet: column chunks
+ * without a filter; LevelDB: ranges of the file in which no data block begins). */
 TAMIS_API size_t tamis_container_count(const tamis_container *container);
 
 #define TAMIS_PART_NAME 256
@@ -739,7 +744,7 @@ typedef struct tamis_part {
     size_t struct_size;
     char name[TAMIS_PART_NAME]; /* for tamis_open_options.part: "17", Parquet "2/address.zip" */
     const char *format;         /* of the filter */
-    uint64_t offset, bytes;     /* in the file; no bytes: there is no filter here */
+    uint64_t offset, bytes;     /* in the file; 0 bytes: no filter here */
     uint64_t row_group;         /* Parquet */
 } tamis_part;
 #ifdef __cplusplus
@@ -749,27 +754,87 @@ typedef struct tamis_part {
     { .struct_size = sizeof(tamis_part) }
 #endif
 
-/* What is known of a part.  E_ARGUMENT if there is no such index.  Time: constant. */
+/* Describes a part.  E_ARGUMENT if there is no such index.  Time: constant. */
 TAMIS_API tamis_status tamis_container_part(const tamis_container *container, size_t index,
                                             tamis_part *part);
 
-/* The filter of a part, with its own copy of the bytes.  E_PART if it has none. */
+/* The filter of a part, with its own copy of the bytes.  E_PART if the part has none. */
 TAMIS_API tamis_status tamis_container_filter(const tamis_container *container, size_t index,
                                               tamis_filter **out);
 
-/* Might the key be in the file?  Asks the filters that cover it: of a LevelDB table the one of
- * the data block where it would be; of a Parquet file those of all row groups.  `part` names one
- * of them, or a column of a Parquet file; NULL is all.  Where there is no filter to ask the
- * answer is true.  Time: that of finding the filter in the index, and of asking it. */
+/* Is the key possibly in the file?  Queries the filters that cover it: in a LevelDB table the
+ * filter of the data block where it would be; in a Parquet file those of all row groups.  `part`
+ * names one of them, or a column of a Parquet file; NULL means all.  Returns true where there is no
+ * filter.  Time: that of finding the filter in the index and of querying it. */
 TAMIS_API bool tamis_container_contains(const tamis_container *container, const char *part,
                                         const void *key, size_t length);
 
-/* Writes the file anew with another filter in the place of a part's: to `path`, as tamis_save
- * does; it may be the file itself.  Parquet only; E_UNLIKE if the filter is not encoded to just
- * as many bytes. */
+/* Writes a copy of the file to `path`, as tamis_save does, with the filter of one part replaced;
+ * `path` may be the file itself.  Parquet only; E_MISMATCH if the filter's encoding has another
+ * length. */
 TAMIS_API tamis_status tamis_container_replace(const tamis_container *container, size_t index,
                                                const tamis_filter *filter, const char *path,
                                                bool replace);
+
+/* ------------------------------------------------- filters in the caller's storage */
+
+/* RedisBloom's filters can keep their tables in storage that the caller provides: pages that are
+ * allocated when they are first written, shared by copies, and loaded one at a time.  Such a filter
+ * is created from its header alone, with tables of zeros; the caller then fills the tables or adds
+ * keys.
+ *
+ *     tamis_open_options how = TAMIS_OPEN_INIT;
+ *     how.format = "redisbloom";
+ *     how.storage = &pages;                         // a tamis_storage, static
+ *     tamis_header_open(header, length, &how, &filter);
+ *     fill(tamis_storage_table(filter, 0));         // what `pages.open` returned
+ *     if (tamis_contains(filter, key, length)) ...
+ *
+ * Keys are added, looked up, counted and removed as in any other filter.  tamis_clone copies the
+ * tables with `copy`; tamis_merge computes the union of two Bloom filters with `unite`.  tamis_add
+ * and tamis_remove return E_NOMEM if a page cannot be read or written.  A lookup that cannot read a
+ * page returns true.  tamis_encode, tamis_save and tamis_convert are E_UNSUPPORTED: read the header
+ * and the tables instead. */
+typedef struct tamis_storage {
+    size_t struct_size;  /* sizeof(tamis_storage) */
+    uint32_t page_shift; /* pages have 2^page_shift bytes; the last of a table may be shorter */
+    uint32_t max_tables; /* sub-filters of a cuckoo filter: it is E_FULL beyond; 0: 32 */
+    uint64_t max_bytes;  /* of all tables of a filter: E_TOO_BIG beyond */
+    void *context;       /* for `open` */
+    void *(*open)(void *context, uint64_t bytes); /* a table of zeros; NULL: out of memory */
+    void (*close)(void *table);
+    void *(*copy)(void *table); /* another table with the same bytes; NULL: out of memory */
+    /* Sets in `into` the bits that `from`, of the same size, has.  false: out of memory; some bits
+     * may have been set. */
+    bool (*unite)(void *into, void *from);
+    /* A page to read, valid until the table is next written or closed.  NULL: all of its bytes are
+     * zero; or, with `*failed` set to true, out of memory. */
+    const uint8_t *(*read)(void *table, uint64_t page, bool *failed);
+    /* A page to write, valid until it is shared by `copy` or `unite`.  NULL: out of memory. */
+    uint8_t *(*write)(void *table, uint64_t page);
+} tamis_storage;
+
+/* Creates a filter with tables of zeros from its header: the first chunk of BF.SCANDUMP or
+ * CF.SCANDUMP.  Uses format ("redisbloom" or NULL), storage and allocator of `options`.  The header
+ * is untrusted: it is checked as a whole before a table is opened.  The storage must outlive the
+ * filter. E_ARGUMENT without a storage, E_CORRUPT, E_TRUNCATED, E_TRAILING, E_UNSUPPORTED (more
+ * sub-filters than 8192, or 1024 of a cuckoo filter), E_TOO_BIG, E_NOMEM. */
+TAMIS_API tamis_status tamis_header_open(const void *header, size_t length,
+                                         const tamis_open_options *options, tamis_filter **out);
+
+/* Copies up to `length` bytes of the filter's current header, from `offset` on, and returns their
+ * number: 0 past the end and for any other filter.  Time: that of the bytes copied. */
+TAMIS_API size_t tamis_header_read(const tamis_filter *filter, size_t offset, void *buffer,
+                                   size_t length);
+
+/* The table of a sub-filter, as `open` or `copy` returned it; NULL past the last and for any other
+ * filter.  The caller may read it, and write it between other calls.  Time: constant. */
+TAMIS_API void *tamis_storage_table(const tamis_filter *filter, size_t index);
+
+/* Moves keys of a RedisBloom cuckoo filter to earlier sub-filters and drops the last ones if they
+ * become empty, as CF.COMPACT does.  `*changed`, if not NULL, becomes false if there was nothing to
+ * do.  E_UNSUPPORTED, E_READONLY.  Time: a pass over the tables.  Needs exclusive access. */
+TAMIS_API tamis_status tamis_compact(tamis_filter *filter, bool *changed);
 
 #ifdef __cplusplus
 }

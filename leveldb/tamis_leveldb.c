@@ -1,19 +1,19 @@
 /* tamis_leveldb.c - the filter policy
  *
- * LevelDB hands over the keys of the data blocks that begin within 2 KiB of a table: tens of
- * user keys (its own eight bytes are cut off), sorted, one repeated for each version that is
- * kept of it.  What comes back is appended to the filter block and later handed back, with a
- * key, for every read.  So a filter is a tamis_small one, without a header.
+ * LevelDB passes the keys of the data blocks that begin within 2 KiB of a table: tens of user keys
+ * (without its own eight bytes), sorted, with one duplicate per stored version.  It appends the
+ * result to the filter block and passes it back, with a key, for every read.  So the filters are
+ * small ones (tamis_small_build), without a header.
  *
  *     keys --tamis_hash--> hashes --drop neighbours that are equal--> tamis_small_build --> bytes
  *
- * Bits are counted per distinct key: LevelDB's own filter counts repeats, and grows by them.
+ * Bits are counted per distinct key; LevelDB's own filter counts duplicates too.
  *
- * A policy never changes after it was made, so threads share it without a lock.
+ * A policy never changes, so threads share it without a lock.
  *
- * The name is the contract between a table and its reader.  It stands for how bytes are read, not
- * for how they were chosen: kinds and rates may differ from filter to filter, but another secret
- * hashes keys to other places, so the secret's identification is part of the name. */
+ * The name is the contract between a table and its reader.  It identifies how bytes are read, not
+ * how they were chosen: kinds and rates may differ between filters, but another secret hashes keys
+ * differently, so the id of the secret is part of the name. */
 #include "tamis_leveldb.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 
 #define NAME "tamis.SmallFilter1"
 #define BITS_DEFAULT 10
-#define BITS_MOST 100
+#define BITS_MAX 100
 
 struct tamis_leveldb {
     tamis_options want;
@@ -41,12 +41,12 @@ static tamis_status options_read(const tamis_leveldb_options *options,
     const size_t known = options->struct_size < sizeof *copy ? options->struct_size : sizeof *copy;
     memcpy(copy, options, known);
     const bool by_bits = copy->bits_per_key != 0;
-    if (by_bits && copy->rate != 0) return TAMIS_E_ARGUMENT;
-    if (by_bits && !(copy->bits_per_key >= 1 && copy->bits_per_key <= BITS_MOST)) {
+    if (by_bits && copy->fpr != 0) return TAMIS_E_ARGUMENT;
+    if (by_bits && !(copy->bits_per_key >= 1 && copy->bits_per_key <= BITS_MAX)) {
         return TAMIS_E_ARGUMENT;
     }
-    if (copy->rate != 0 && !(copy->rate > 0 && copy->rate < 1)) return TAMIS_E_RATE;
-    if (!by_bits && copy->rate == 0) copy->bits_per_key = BITS_DEFAULT;
+    if (copy->fpr != 0 && !(copy->fpr > 0 && copy->fpr < 1)) return TAMIS_E_FPR;
+    if (!by_bits && copy->fpr == 0) copy->bits_per_key = BITS_DEFAULT;
     return TAMIS_OK;
 }
 
@@ -88,7 +88,7 @@ tamis_status tamis_leveldb_create(const tamis_leveldb_options *options, tamis_le
     if (policy == NULL) return TAMIS_E_NOMEM;
     policy->want = (tamis_options)TAMIS_OPTIONS_INIT;
     policy->want.kind = o.kind;
-    policy->want.rate = o.rate;
+    policy->want.fpr = o.fpr;
     policy->bits_per_key = o.bits_per_key;
     status = try_options(policy);
     if (status == TAMIS_OK) status = make_hasher(o.secret, policy);
@@ -179,17 +179,17 @@ static uint8_t policy_match(void *policy, const char *key, size_t length, const 
 }
 
 /* LevelDB takes 0.69 hashes for a bit, rounded down, and at most 30. */
-static double builtin_rate(uint64_t bits) {
+static double builtin_fpr(uint64_t bits) {
     const uint32_t hashes = (uint32_t)((double)bits * 0.69);
-    return tamis_classic_rate(bits, hashes < 1 ? 1 : hashes > 30 ? 30 : hashes, 1);
+    return tamis_classic_fpr(bits, hashes < 1 ? 1 : hashes > 30 ? 30 : hashes, 1);
 }
 
 static tamis_status builtin_policy(const tamis_leveldb_options *o, leveldb_filterpolicy_t **out) {
     if (o->kind != TAMIS_AUTO && o->kind != TAMIS_BLOOM) return TAMIS_E_UNSUPPORTED;
     if (o->secret != NULL) return TAMIS_E_UNSUPPORTED;
-    uint64_t bits = o->rate > 0 ? 1 : (uint64_t)o->bits_per_key;
-    while (o->rate > 0 && builtin_rate(bits) > o->rate) {
-        if (bits++ == BITS_MOST) return TAMIS_E_TOO_FINE;
+    uint64_t bits = o->fpr > 0 ? 1 : (uint64_t)o->bits_per_key;
+    while (o->fpr > 0 && builtin_fpr(bits) > o->fpr) {
+        if (bits++ == BITS_MAX) return TAMIS_E_FPR_TOO_LOW;
     }
     *out = leveldb_filterpolicy_create_bloom((int)bits);
     return TAMIS_OK;

@@ -1,8 +1,8 @@
 /* tamis_leveldb.h - a filter policy for LevelDB
  *
- * LevelDB asks a filter before it reads a block of data from the disk.  Its own filter, at 10
- * bits per key, lets one absent key in a hundred through to the disk; this one, in the same
- * bytes, one in a thousand; or as few as LevelDB's in three quarters of the bytes.
+ * LevelDB queries a filter before it reads a data block from disk.  At 10 bits per key, its own
+ * Bloom filter lets one absent key in a hundred through to the disk.  This policy lets one in a
+ * thousand through in the same bytes, or one in a hundred in three quarters of the bytes.
  *
  *     tamis_leveldb_options want = TAMIS_LEVELDB_INIT;
  *     want.bits_per_key = 10;
@@ -14,11 +14,10 @@
  *     leveldb_close(db);
  *     leveldb_filterpolicy_destroy(policy);          // after the database is closed
  *
- * A table remembers the name of the policy that made its filters, and LevelDB asks only filters
- * of the name that it is opened with: a database can change its policy at any time, and its old
- * tables are then read as if they had no filter, until a compaction writes them anew.  How keys
- * go in (kind, bits, rate) is free to change, and old filters stay in use: each says of itself
- * how to read it.
+ * A table stores the name of the policy that made its filters, and LevelDB uses only filters of the
+ * policy that it is opened with.  A database can change its policy at any time: its old tables are
+ * then read without a filter until a compaction rewrites them.  Kind, bits and false positive rate
+ * can change without that, because each filter describes itself.
  *
  * Link with libtamis-leveldb (pkg-config tamis-leveldb, CMake tamis::leveldb).
  *
@@ -35,16 +34,16 @@ extern "C" {
 #endif
 
 typedef struct tamis_leveldb_options {
-    size_t struct_size;    /* sizeof(tamis_leveldb_options), set by TAMIS_LEVELDB_INIT */
-    tamis_kind kind;       /* TAMIS_AUTO: the smallest; TAMIS_BLOOM: built faster and larger by
-                              half: see tamis_small_build */
-    double bits_per_key;   /* no more than this (1 to 100) for each distinct key of a block, and the
-                              lowest rate that they allow; 0: as `rate` says, and 10 without one */
-    double rate;           /* in (0,1): as few bits as keep to it, if there are no bits_per_key */
-    const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes: nobody without them can choose keys that
-                              pass the filters.  Copied.  Needed whenever the database is opened:
-                              with another one, or none, its filters are not asked */
-    bool builtin;          /* LevelDB's own filters, byte for byte: see below */
+    size_t struct_size;  /* sizeof(tamis_leveldb_options), set by TAMIS_LEVELDB_INIT */
+    tamis_kind kind;     /* TAMIS_AUTO: the smallest; TAMIS_BLOOM: half as large again, but
+                            faster to build: see tamis_small_build */
+    double bits_per_key; /* at most this (1 to 100) per distinct key of a block, at the lowest false
+                            positive rate possible; 0: by `fpr`, or 10 if that is 0 too */
+    double fpr;          /* false positive rate, in (0,1), at the fewest bits; 0: by bits_per_key */
+    const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes, copied: without them nobody can choose keys
+                              that pass the filters.  Needed each time the database is opened:
+                              with another secret, or none, its filters are not used */
+    bool builtin;          /* LevelDB's own format, byte for byte: see below */
 } tamis_leveldb_options;
 
 #ifdef __cplusplus
@@ -54,22 +53,22 @@ typedef struct tamis_leveldb_options {
     { .struct_size = sizeof(tamis_leveldb_options) }
 #endif
 
-/* Makes a policy; leveldb_filterpolicy_destroy drops it.  Its calls may come from any number of
- * threads at once.
+/* Creates a policy; leveldb_filterpolicy_destroy frees it.  Any number of threads may use it at
+ * once.
  *
- * With `builtin` it is LevelDB's own (leveldb_filterpolicy_create_bloom), with the fewest whole
- * bits per key that reach the rate: for a database that other programs read as well, whose
- * filters have to stay as they are.  There kind is AUTO or BLOOM and there is no secret.
+ * With `builtin` it is LevelDB's own policy (leveldb_filterpolicy_create_bloom), with the fewest
+ * whole bits per key that reach the rate: for a database that other programs read too.  Then kind
+ * must be AUTO or BLOOM, and there is no secret.
  *
- * E_ARGUMENT, E_RATE, E_KIND, E_UNSUPPORTED (a kind that cannot be a tiny filter), E_TOO_FINE,
+ * E_ARGUMENT, E_FPR, E_KIND, E_UNSUPPORTED (a kind without a small form), E_FPR_TOO_LOW,
  * E_NOMEM; then `*out` is NULL. */
 TAMIS_API tamis_status tamis_leveldb_policy(const tamis_leveldb_options *options,
                                             leveldb_filterpolicy_t **out);
 
 /* ------------------------------------------------------------------ for other bindings */
 
-/* What the policy is made of, for those who do not come through leveldb/c.h: in C++ a class
- * derived from leveldb::FilterPolicy calls these (examples/sstable has one).  `builtin` is
+/* The parts of the policy, for bindings that do not use leveldb/c.h: a C++ class derived from
+ * leveldb::FilterPolicy calls these (see examples/sstable).  `builtin` is
  * E_UNSUPPORTED here. */
 typedef struct tamis_leveldb tamis_leveldb;
 TAMIS_API tamis_status tamis_leveldb_create(const tamis_leveldb_options *options,
@@ -78,17 +77,16 @@ TAMIS_API tamis_status tamis_leveldb_create(const tamis_leveldb_options *options
 /* NULL is allowed. */
 TAMIS_API void tamis_leveldb_free(tamis_leveldb *policy);
 
-/* The name under which tables keep the filters; lives as long as the policy. */
+/* The name under which tables store the filters; valid as long as the policy. */
 TAMIS_API const char *tamis_leveldb_name(const tamis_leveldb *policy);
 
-/* A filter of `count` keys, repeats welcome, from malloc; `*length` is at least 1.  It cannot
- * fail: without memory for a filter it is one that matches everything, and without memory for
- * that the program is aborted, since an absent filter is taken for one of no keys by LevelDB. */
+/* Returns a filter of `count` keys (duplicates are fine), from malloc; `*length` is at least 1.  It
+ * cannot fail: out of memory, it returns a filter that matches everything, and if even that cannot
+ * be allocated it aborts, because LevelDB takes a missing filter for an empty one. */
 TAMIS_API char *tamis_leveldb_filter(const tamis_leveldb *policy, const char *const *keys,
                                      const size_t *lengths, int count, size_t *length);
 
-/* Might the key be among those that the filter was made of?  true for bytes that no version of
- * this library wrote. */
+/* Is the key possibly in the filter?  true for bytes that no version of this library wrote. */
 TAMIS_API bool tamis_leveldb_match(const tamis_leveldb *policy, const char *key, size_t length,
                                    const char *filter, size_t filter_length);
 

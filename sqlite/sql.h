@@ -5,7 +5,7 @@
  * sql_table.c       the table-valued functions: filters out of files and blobs
  * sql_filters.c     the filters of a connection: decoded once, verified always
  * sql_keys.c        from an SQL value to the bytes of a key
- * sql_facts.c       what tamis_info tells, as JSON
+ * sql_facts.c       the result of tamis_info, as JSON
  *
  * All state belongs to a connection, which SQLite lets one thread use at a time. */
 #ifndef TAMIS_SQLITE_SQL_H
@@ -35,8 +35,8 @@ void sql_state_release(void *state);
 
 /* ---- sql_filters.c */
 
-/* A filter and the bytes that it was read from.  The bytes never change, so who has a pointer
- * to them has this filter. */
+/* A filter and the bytes that it was read from.  The bytes never change, so a pointer to
+ * them identifies the filter. */
 struct sql_filter {
     int references;
     struct sql_state *state;
@@ -54,16 +54,16 @@ struct sql_filter *sql_filter_new(struct sql_state *state, size_t size);
 tamis_status sql_filter_open(struct sql_filter *f, const char *format);
 void sql_filter_release(void *f);
 
-/* The filter of the argument of that index, which is -1 in aggregates: for these SQLite would
- * keep what belongs to the first row.  NULL, and the answer (NULL or an error) is given, if there
- * is none.  `format` may be NULL.  Good until the next call. */
+/* The filter in the argument of that index.  The index is -1 in aggregates, where SQLite would keep
+ * the auxiliary data of the first row.  NULL, with the result (NULL or an error) set, if there is
+ * none.  `format` may be NULL.  Valid until the next call. */
 const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index,
                                              sqlite3_value *value, sqlite3_value *format,
                                              const char *function);
 
 enum sql_name {
     SQL_NAME,
-    SQL_NAME_CUT, /* a NUL would hide the rest of it from C */
+    SQL_NAME_CUT, /* it contains a NUL */
     SQL_NAME_NOMEM
 };
 /* The text of a value that names something; NULL if the value is NULL or missing. */
@@ -73,9 +73,9 @@ bool sql_is_format(const char *name);
 #define SQL_NO_FORMAT "there is no such format"
 #define SQL_NO_PART "there is no such part"
 
-/* Gives out a filter's own bytes without copying them. */
+/* Returns a filter's own bytes without copying them. */
 void sql_result_bytes(sqlite3_context *context, struct sql_filter *f);
-/* Gives out what the filter is encoded to. */
+/* Returns the encoded filter. */
 void sql_result_filter(sqlite3_context *context, const tamis_filter *filter, const char *function);
 /* "tamis_add: the filter is full" */
 void sql_result_error(sqlite3_context *context, const char *sentence, const char *function);
@@ -91,16 +91,15 @@ struct sql_key {
     uint8_t number[8]; /* where the bytes of a number are */
 };
 
-/* The key that a value, not NULL, is where nothing is known but the value; false for lack of
- * memory. */
+/* The key of a value (not NULL) by its type alone; false if out of memory. */
 bool sql_key_plain(sqlite3_value *value, struct sql_key *key);
 
 enum sql_key_verdict {
-    SQL_KEY,         /* it is one */
-    SQL_KEY_FOREIGN, /* nothing of this kind can be in the filter */
+    SQL_KEY,        /* it is one */
+    SQL_KEY_COMPAT, /* no such value can be in the filter */
     SQL_KEY_NOMEM
 };
-/* The key that a value is to a filter, by the way in which the filter's keys were made. */
+/* The key of a value for a filter, made as the filter's keys were made. */
 enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filter *f,
                                  sqlite3_value *value, struct sql_key *key);
 

@@ -1,4 +1,4 @@
-/* sql_facts.c - what a filter is and how it does, as JSON: the fields of `tamis info --json` */
+/* sql_facts.c - the facts about a filter as JSON: the fields of `tamis info --json` */
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
 
@@ -30,7 +30,7 @@ static void bool_field(sqlite3_str *json, const char *name, bool value) {
     sqlite3_str_appendf(json, "\"%s\":%s,", name, value ? "true" : "false");
 }
 
-/* The number of keys as well as it is known: counted, or estimated from the fill. */
+/* The number of keys: counted, or estimated from the fill. */
 uint64_t sql_keys_of(const tamis_facts *f) {
     if (f->distinct_error > 0 && f->adds != 0) return f->adds;
     return f->distinct > 0 && f->distinct < 0x1p63 ? (uint64_t)(f->distinct + 0.5) : 0;
@@ -53,8 +53,8 @@ void sql_result_facts(sqlite3_context *context, const tamis_facts *f) {
     whole_field(json, "width", f->width);
     whole_field(json, "stages", f->stages);
     real_field(json, "fill", f->fill);
-    real_field(json, "fpr_target", f->rate_target);
-    real_field(json, "fpr_now", f->rate_now);
+    real_field(json, "fpr_target", f->fpr_target);
+    real_field(json, "fpr_now", f->fpr_now);
     bool_field(json, "over_capacity", f->over_capacity);
     text_field(json, "hasher", f->hash);
     whole_field(json, "seed", f->seed);

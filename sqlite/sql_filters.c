@@ -1,9 +1,9 @@
 /* sql_filters.c - the filters of a connection: decoded once, verified always
  *
- * A query over a million rows asks one filter a million times, and SQLite hands its bytes to the
- * function each time.  To decode them each time would cost a pass over the filter for every
- * row.  But a filter may be believed only if these very bytes were verified.  Three ways to know
- * that without decoding them again, the cheapest first:
+ * A statement over a million rows looks up a million keys in one filter, and SQLite passes its
+ * bytes to the function each time.  Decoding them each time would cost a pass over the filter per
+ * row, but a filter is trusted only if these very bytes were verified.  Three ways to know that
+ * without decoding them again, the cheapest first:
  *
  *   1. auxiliary data   the argument is a constant of the statement (a literal, a bound
  *                       parameter): SQLite itself remembers what belongs to it;
@@ -13,15 +13,15 @@
  *                       memcmp, some ten times faster than decoding.
  *
  * Pointer and length of bytes that are SQLite's own prove nothing: the next row's value may be
- * at the same address, or the page may have changed.  Nor do the checksums in the bytes: they
- * would not tell a damaged copy of a filter from the filter. */
+ * at the same address, or the page may have changed.  Nor do the checksums in the bytes: a
+ * damaged copy has the same ones. */
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
 
 #include <stdio.h>
 #include <string.h>
 
-/* The filters kept for the next call take no more than this, but one may be larger. */
+/* The filters kept for the next call take at most this, but a single one may be larger. */
 #define RECENT_BYTES ((size_t)64 << 20)
 
 /* ------------------------------------------------------------------- the state */
@@ -34,7 +34,7 @@ struct sql_state *sql_state_new(void) {
     return state;
 }
 
-/* The value of a statement may be the last thing to go. */
+/* A value of a statement may outlive the functions. */
 static void state_free_if_unused(struct sql_state *state) {
     if (state->users > 0 || state->all != NULL) return;
     sqlite3_free(state->scratch);
@@ -89,7 +89,7 @@ void sql_filter_release(void *pointer) {
 
 /* ---------------------------------------------------------------- the last ones */
 
-/* Puts a filter in front, where it may be already. */
+/* Moves a filter to the front. */
 static void keep(struct sql_state *state, struct sql_filter *f) {
     if (state->recent[0] == f) return;
     f->references++;
@@ -163,7 +163,7 @@ bool sql_is_format(const char *name) {
     const size_t length = strcspn(name, ":");
     memcpy(format, name, length);
     format[length] = '\0';
-    return tamis_format_about(format) != NULL;
+    return tamis_format_description(format) != NULL;
 }
 
 /* The name of a format, which may have parameters; NULL if the value is NULL or missing. */
@@ -200,7 +200,7 @@ const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index
         sql_result_status(context, status, function);
         return NULL;
     }
-    /* If SQLite does not keep it, because the argument is no constant, the last ones do. */
+    /* SQLite keeps it for constant arguments only; the recent filters serve the others. */
     if (index < 0) {
         sql_filter_release(f);
     } else {

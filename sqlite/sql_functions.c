@@ -7,7 +7,7 @@ SQLITE_EXTENSION_INIT3
 
 #include <string.h>
 
-/* As FUNCTION(filter, key [, format]): the filter and the key; false if the answer is given. */
+/* FUNCTION(filter, key [, format]): the filter and the key; false if the result is set already. */
 static bool filter_and_key(sqlite3_context *context, int count, sqlite3_value **values,
                            const char *function, const struct sql_filter **f, struct sql_key *key,
                            enum sql_key_verdict *verdict) {
@@ -33,7 +33,7 @@ static void contains(sqlite3_context *context, int count, sqlite3_value **values
     sqlite3_result_int(context, answer);
 }
 
-/* A copy of the filter, with a key more or less. */
+/* A copy of the filter with one key added or removed. */
 static void change(sqlite3_context *context, int count, sqlite3_value **values, bool add) {
     const char *const function = add ? "tamis_add" : "tamis_remove";
     const struct sql_filter *f;
@@ -98,7 +98,7 @@ static bool build_refuse(sqlite3_context *context, const char *sentence) {
     return false;
 }
 
-/* A kind, a foreign format (which may have parameters), or "auto". */
+/* A kind, another system's format (which may have parameters), or "auto". */
 static bool take_kind(sqlite3_context *context, sqlite3_value *value, tamis_options *o) {
     const char *name;
     const enum sql_name verdict = sql_name_of(value, &name);
@@ -116,15 +116,15 @@ static bool take_kind(sqlite3_context *context, sqlite3_value *value, tamis_opti
     return true;
 }
 
-/* rate, kind and capacity, each of which may be missing or NULL. */
+/* fpr, kind and capacity; each may be missing or NULL. */
 static bool take_options(sqlite3_context *context, int count, sqlite3_value **values,
                          tamis_options *o) {
     default_options(o);
     if (count > 1 && sqlite3_value_type(values[1]) != SQLITE_NULL) {
         const int type = sqlite3_value_numeric_type(values[1]);
-        o->rate = sqlite3_value_double(values[1]);
-        if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(o->rate > 0 && o->rate < 1)) {
-            return build_refuse(context, tamis_status_text(TAMIS_E_RATE));
+        o->fpr = sqlite3_value_double(values[1]);
+        if ((type != SQLITE_FLOAT && type != SQLITE_INTEGER) || !(o->fpr > 0 && o->fpr < 1)) {
+            return build_refuse(context, tamis_status_text(TAMIS_E_FPR));
         }
     }
     if (count > 3 && sqlite3_value_type(values[3]) != SQLITE_NULL) {
@@ -160,7 +160,7 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
     if (status != TAMIS_OK) sql_result_status(context, status, "tamis_build");
 }
 
-/* Of no rows at all it is a filter of no keys. */
+/* No rows make an empty filter. */
 static void build_final(sqlite3_context *context) {
     struct building *b = sqlite3_aggregate_context(context, 0);
     tamis_builder *builder = b == NULL ? NULL : b->builder;
@@ -253,7 +253,7 @@ static void intersect_step(sqlite3_context *context, int count, sqlite3_value **
     merge_step_mode(context, values[0], TAMIS_INTERSECTION);
 }
 
-/* Of no filters it is NULL: nobody knows which kind it should be of. */
+/* The result of no filters is NULL: their kind is unknown. */
 static void merge_final(sqlite3_context *context) {
     struct merging *m = sqlite3_aggregate_context(context, 0);
     if (m == NULL || m->sum == NULL) return;
@@ -266,7 +266,7 @@ static void merge_final(sqlite3_context *context) {
 
 typedef void function(sqlite3_context *context, int count, sqlite3_value **values);
 
-/* Of `least` to `most` arguments.  Aggregates have `step` and `final`. */
+/* Takes `least` to `most` arguments.  Aggregates have `step` and `final`. */
 struct entry {
     const char *name;
     int least, most;
@@ -281,7 +281,7 @@ static const struct entry entries[] = {
     {"tamis_info", 1, 2, info, NULL, NULL},
     {"tamis_version", 0, 0, version, NULL, NULL},
     {"tamis_build", 1, 4, NULL, build_step, build_final},
-    /* As min and max: of one argument an aggregate, of several a scalar function. */
+    /* As min and max: an aggregate with one argument, a scalar function with several. */
     {"tamis_merge", 1, 1, NULL, merge_step, merge_final},
     {"tamis_merge", 2, 8, merge, NULL, NULL},
     {"tamis_intersect", 1, 1, NULL, intersect_step, merge_final},

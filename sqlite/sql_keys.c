@@ -9,12 +9,12 @@
  *               else the 8 bytes of the double, little-endian: as `tamis build --as f64`
  *
  * A filter that the command built may say that its records were made into keys in some way
- * (--as, --hex, --fold-case, ...).  Then the text of the value is taken as the command takes a
- * record; the field of a record (-F) is what the value is already.  What could not be such a
- * record (a word, where all keys are numbers) is certainly not in the set.
+ * (--as, --hex, --fold-case, ...).  Then the text of the value is treated as the command treats a
+ * record; the value already is the field (-F) of a record.  A value that cannot be such a record (a
+ * word, where all keys are numbers) is definitely not in the set.
  *
- * The host may have set a locale in which 0.5 is written 0,5: C's own ways between numbers and
- * text are taken in the "C" locale or not at all. */
+ * The host may have set a locale in which 0.5 is written 0,5: numbers are
+ * converted in the "C" locale. */
 #define _POSIX_C_SOURCE 200809L /* newlocale */
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
@@ -37,7 +37,7 @@ static uint64_t bits_of_double(double value) {
     return bits;
 }
 
-/* Is it a whole number that an INTEGER could be? */
+/* Does an INTEGER have this value? */
 static bool is_integer(double value) {
     return value >= -0x1p63 && value < 0x1p63 && (double)(int64_t)value == value;
 }
@@ -67,7 +67,7 @@ bool sql_key_plain(sqlite3_value *value, struct sql_key *key) {
 
 /* --------------------------------------------------------------------- records */
 
-/* The text of a value as the command would read it, in memory that may be changed. */
+/* The text of a value as the command would read it, in writable memory. */
 struct record {
     char *at;
     size_t length;
@@ -100,7 +100,8 @@ static bool record_of(struct sql_state *state, sqlite3_value *value, struct reco
         text = type == SQLITE_BLOB ? sqlite3_value_blob(value) : sqlite3_value_text(value);
         record->length = (size_t)sqlite3_value_bytes(value);
     }
-    const bool lost = text == NULL && type != SQLITE_BLOB;
+    /* An empty blob is NULL; so is one that SQLite has no memory for. */
+    const bool lost = text == NULL && (type != SQLITE_BLOB || record->length != 0);
     if (lost || !reserve(state, record->length + 1)) return false;
     record->at = (char *)state->scratch;
     if (record->length != 0) memcpy(record->at, text, record->length);
@@ -108,7 +109,7 @@ static bool record_of(struct sql_state *state, sqlite3_value *value, struct reco
     return true;
 }
 
-/* 16 or more for what is no digit. */
+/* 16 or more for a byte that is not a digit. */
 static unsigned digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
@@ -161,24 +162,24 @@ static bool decode_integer(const struct record *r, uint32_t type, struct sql_key
     return true;
 }
 
-/* A number in both widths, of which the type says one.  As integers do not wrap, what is too
+/* A number in both widths; the type selects one.  As integers do not wrap, what is too
  * large for the type is not taken for infinity. */
 static enum sql_key_verdict put_float(struct sql_key *key, uint32_t type, double wide, float single,
                                       bool infinite) {
     const bool is_wide = type == TAMIS_KEY_F64;
     uint32_t bits;
-    if (isinf(is_wide ? wide : (double)single) && !infinite) return SQL_KEY_FOREIGN;
+    if (isinf(is_wide ? wide : (double)single) && !infinite) return SQL_KEY_COMPAT;
     memcpy(&bits, &single, sizeof bits);
     put_little(key, is_wide ? bits_of_double(wide) : bits, is_wide ? 8 : 4);
     return SQL_KEY;
 }
 
-/* Of what strtod takes: not 0x1p3, nan(7) or blanks in front. */
+/* strtod also accepts 0x1p3, nan(7) and leading blanks: these are not decimal numbers. */
 static enum sql_key_verdict decode_float(const struct record *r, uint32_t type,
                                          struct sql_key *key) {
     char *end;
     if (r->length == 0 || strspn(r->at, "+-.0123456789eEinfatyINFATY") != r->length) {
-        return SQL_KEY_FOREIGN;
+        return SQL_KEY_COMPAT;
     }
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (plain == (locale_t)0) return SQL_KEY_NOMEM;
@@ -187,11 +188,11 @@ static enum sql_key_verdict decode_float(const struct record *r, uint32_t type,
     const float single = strtof(r->at, NULL);
     uselocale(before);
     freelocale(plain);
-    if (end != r->at + r->length) return SQL_KEY_FOREIGN;
+    if (end != r->at + r->length) return SQL_KEY_COMPAT;
     return put_float(key, type, wide, single, strpbrk(r->at, "iI") != NULL);
 }
 
-/* A number needs no text to be a float, and is rounded once. */
+/* A number becomes a float without text in between, and is rounded once. */
 static enum sql_key_verdict float_key(struct sql_state *state, const tamis_key_form *form,
                                       sqlite3_value *value, struct sql_key *key) {
     const int type = sqlite3_value_type(value);
@@ -232,7 +233,7 @@ static enum sql_key_verdict utf16_number(struct sql_state *state, sqlite3_value 
     return SQL_KEY;
 }
 
-/* SQLite turns text into UTF-16; of a blob it is believed that it is that already. */
+/* SQLite converts text to UTF-16; a blob is taken as UTF-16 already. */
 static enum sql_key_verdict utf16_key(struct sql_state *state, const tamis_key_form *form,
                                       sqlite3_value *value, struct sql_key *key) {
     struct record r;
@@ -241,8 +242,8 @@ static enum sql_key_verdict utf16_key(struct sql_state *state, const tamis_key_f
     const bool blob = type == SQLITE_BLOB;
     const void *text = blob ? sqlite3_value_blob(value) : sqlite3_value_text16le(value);
     r.length = (size_t)(blob ? sqlite3_value_bytes(value) : sqlite3_value_bytes16(value));
-    if (r.length % 2 != 0) return SQL_KEY_FOREIGN;
-    const bool lost = text == NULL && !blob;
+    if (r.length % 2 != 0) return SQL_KEY_COMPAT;
+    const bool lost = text == NULL && (!blob || r.length != 0);
     if (lost || !reserve(state, r.length + 1)) return SQL_KEY_NOMEM;
     r.at = (char *)state->scratch;
     if (r.length != 0) memcpy(r.at, text, r.length);
@@ -264,7 +265,7 @@ static enum sql_key_verdict record_key(struct sql_state *state, const tamis_key_
     strip_cr(form, &r);
     if (form->flags & TAMIS_KEY_FOLD_CASE) fold_case(&r, 1);
     key->is_hash = (form->flags & TAMIS_KEY_PREHASHED) != 0;
-    if (key->is_hash) return decode_hash(&r, &key->hash) ? SQL_KEY : SQL_KEY_FOREIGN;
+    if (key->is_hash) return decode_hash(&r, &key->hash) ? SQL_KEY : SQL_KEY_COMPAT;
     if (form->type != TAMIS_KEY_BYTES) {
         right = decode_integer(&r, form->type, key);
     } else {
@@ -272,7 +273,7 @@ static enum sql_key_verdict record_key(struct sql_state *state, const tamis_key_
         key->bytes = r.at;
         key->length = r.length;
     }
-    return right ? SQL_KEY : SQL_KEY_FOREIGN;
+    return right ? SQL_KEY : SQL_KEY_COMPAT;
 }
 
 enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filter *f,
@@ -289,9 +290,9 @@ enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filte
     if (f->facts.hasher == TAMIS_HASH_NONE) {
         key->is_hash = true;
         key->hash = (uint64_t)sqlite3_value_int64(value);
-        return sqlite3_value_type(value) == SQLITE_INTEGER ? SQL_KEY : SQL_KEY_FOREIGN;
+        return sqlite3_value_type(value) == SQLITE_INTEGER ? SQL_KEY : SQL_KEY_COMPAT;
     }
     if (!sql_key_plain(value, key)) return SQL_KEY_NOMEM;
     const bool fits = f->facts.key_bytes == 0 || key->length == f->facts.key_bytes;
-    return fits ? SQL_KEY : SQL_KEY_FOREIGN;
+    return fits ? SQL_KEY : SQL_KEY_COMPAT;
 }

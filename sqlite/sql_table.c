@@ -4,10 +4,10 @@
  * url);
  *
  * tamis_file(path [, format [, part]]) reads a file, tamis_filter(blob [, format [, part]]) a
- * blob.  A row for each filter in it: one of a .tamis file, one for each part of a LevelDB or
+ * blob.  Each filter in it is a row: one for a .tamis file, one for each part of a LevelDB or
  * RocksDB table or a Parquet file.  The column `filter` gives bytes that are this module's own,
- * so that tamis_contains knows them again by their address (sql_filters.c): that makes
- * tamis_filter the fast way to ask a filter that comes out of a table.
+ * so that tamis_contains recognises them by their address (sql_filters.c): that makes
+ * tamis_filter the fast way to query a filter that is stored in a table.
  *
  * A cursor holds the source's bytes and, for a file of several filters, the container over
  * them; each row's filter is released when the cursor moves on, or with the last value that
@@ -30,7 +30,7 @@ enum {
     COLUMN_KIND,
     COLUMN_KEYS,
     COLUMN_BYTES,
-    COLUMN_RATE,
+    COLUMN_FPR,
     COLUMN_INFO,
     COLUMN_SOURCE, /* hidden from here on: the arguments */
     COLUMN_AS_FORMAT,
@@ -38,9 +38,9 @@ enum {
 };
 #define SCHEMA                                                                      \
     "CREATE TABLE x(filter BLOB, part TEXT, format TEXT, kind TEXT, keys INTEGER, " \
-    "bytes INTEGER, rate REAL, info TEXT, source HIDDEN, as_format HIDDEN, as_part HIDDEN)"
+    "bytes INTEGER, fpr REAL, info TEXT, source HIDDEN, as_format HIDDEN, as_part HIDDEN)"
 
-/* What a module is: one of these for each of the two names. */
+/* A module: one for each of the two names. */
 struct module {
     struct sql_state *state;
     bool files;
@@ -85,7 +85,7 @@ static int table_connect(sqlite3 *db, void *context, int count, const char *cons
     (void)error;
     int code = sqlite3_declare_vtab(db, SCHEMA);
     if (code != SQLITE_OK) return code;
-    /* Files are for who writes the query, not for who wrote the schema. */
+    /* A schema (view, trigger) must not read files; only a query may. */
     code = sqlite3_vtab_config(db, module->files ? SQLITE_VTAB_DIRECTONLY : SQLITE_VTAB_INNOCUOUS);
     if (code != SQLITE_OK) return code;
     struct table *table = sqlite3_malloc(sizeof *table);
@@ -101,7 +101,7 @@ static int table_disconnect(sqlite3_vtab *table) {
     return SQLITE_OK;
 }
 
-/* The arguments are constraints "hidden column = value"; bit i of idxNum: argument i is there. */
+/* The arguments are constraints "hidden column = value"; bit i of idxNum: argument i is present. */
 static int table_plan(sqlite3_vtab *table, sqlite3_index_info *plan) {
     int at[3] = {-1, -1, -1};
     (void)table;
@@ -119,7 +119,7 @@ static int table_plan(sqlite3_vtab *table, sqlite3_index_info *plan) {
         plan->aConstraintUsage[at[i]].omit = 1;
         plan->idxNum |= 1 << i;
     }
-    plan->estimatedCost = 1000; /* once, before the loop over another table */
+    plan->estimatedCost = 1000; /* run it once, outside the loop over another table */
     plan->estimatedRows = 1;
     return SQLITE_OK;
 }
@@ -127,16 +127,16 @@ static int table_plan(sqlite3_vtab *table, sqlite3_index_info *plan) {
 /* ---------------------------------------------------------------- the source */
 
 /* SQLite allocates no more at once. */
-#define SIZE_MOST ((uint64_t)0x7fff0000)
+#define PAGE_SIZE_MAX ((uint64_t)0x7fff0000)
 
-/* Bytes of a file; 0 and the reason, if it cannot be read. */
+/* The size of a file; 0 and the reason if it cannot be read. */
 static size_t file_size(FILE *file, const char **why) {
     struct stat status;
     if (fstat(fileno(file), &status) != 0) {
         *why = strerror(errno);
     } else if (!S_ISREG(status.st_mode)) {
         *why = "it is not a file";
-    } else if ((uint64_t)status.st_size > SIZE_MOST) {
+    } else if ((uint64_t)status.st_size > PAGE_SIZE_MAX) {
         *why = "the file is larger than a value of SQLite can be";
     } else if (status.st_size == 0) {
         *why = "the file is empty";
@@ -146,7 +146,7 @@ static size_t file_size(FILE *file, const char **why) {
     return 0;
 }
 
-/* Opens a file and tells its size; NULL and the reason, if it cannot be read. */
+/* Opens a file and returns its size; NULL and the reason if it cannot be read. */
 static FILE *open_file(const char *path, size_t *size, const char **why) {
     /* Not blocking: a pipe of that name may never have a writer. */
     const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -167,7 +167,7 @@ static bool is_native(FILE *file) {
     uint64_t head[8];
     const size_t length = fread(head, 1, sizeof head, file);
     rewind(file);
-    const char *format = tamis_format_guess(head, length, 0);
+    const char *format = tamis_format_detect(head, length, 0);
     return format != NULL && strcmp(format, "tamis") == 0;
 }
 
@@ -181,7 +181,7 @@ static tamis_status read_native(struct sql_state *state, const char *path, const
     tamis_status status = tamis_open(path, &o, &filter);
     if (status != TAMIS_OK) return status;
     const uint64_t size = tamis_encoded_size(filter);
-    *out = size > SIZE_MOST ? NULL : sql_filter_new(state, (size_t)size);
+    *out = size > PAGE_SIZE_MAX ? NULL : sql_filter_new(state, (size_t)size);
     status = *out == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, (*out)->bytes, (*out)->size, NULL);
     tamis_free(filter);
     if (status != TAMIS_OK) {
@@ -192,8 +192,8 @@ static tamis_status read_native(struct sql_state *state, const char *path, const
 }
 
 /* A file of another system, as it is; NULL and the reason (none: memory), if it cannot be read. */
-static struct sql_filter *read_foreign(struct sql_state *state, FILE *file, size_t size,
-                                       const char **why) {
+static struct sql_filter *read_compat(struct sql_state *state, FILE *file, size_t size,
+                                      const char **why) {
     struct sql_filter *f = sql_filter_new(state, size);
     if (f != NULL && fread(f->bytes, 1, size, file) != size) {
         *why = ferror(file) ? strerror(errno) : "the file became shorter";
@@ -216,7 +216,7 @@ static int take_file(struct cursor *c, const char *path, const char *format,
         return status == TAMIS_OK ? SQLITE_OK : complain_status(c, status);
     }
     if (file != NULL) {
-        *out = read_foreign(state, file, size, &why);
+        *out = read_compat(state, file, size, &why);
         fclose(file);
     }
     if (*out != NULL) return SQLITE_OK;
@@ -251,7 +251,7 @@ static int row_of_part(struct cursor *c) {
     if (status != TAMIS_OK) return complain_status(c, status);
     const uint64_t size = tamis_encoded_size(filter);
     struct sql_filter *row =
-        size > SIZE_MAX / 2 ? NULL : sql_filter_new(c->source->state, (size_t)size);
+        size > PAGE_SIZE_MAX / 2 ? NULL : sql_filter_new(c->source->state, (size_t)size);
     status = row == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, row->bytes, row->size, NULL);
     tamis_free(filter);
     if (status != TAMIS_OK) {
@@ -279,7 +279,7 @@ static int row_seek(struct cursor *c) {
     return SQLITE_OK;
 }
 
-/* Is there a part of the name that is wanted, with a filter or without? */
+/* Does a part of the wanted name exist, with or without a filter? */
 static bool has_wanted(const struct cursor *c) {
     tamis_part part = {.struct_size = sizeof part};
     for (size_t i = 0; i < tamis_container_count(c->container); i++) {
@@ -299,7 +299,7 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
     const tamis_status container =
         tamis_container_view(source->bytes, source->size, &o, &c->container);
     if (container == TAMIS_OK) {
-        /* No rows would look as if there were a filter that has nothing. */
+        /* An empty result would look like an empty filter. */
         const bool missing = c->wanted[0] != '\0' && !has_wanted(c);
         return missing ? complain(c, SQL_NO_PART) : row_seek(c);
     }
@@ -310,7 +310,7 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
     c->source = NULL;
     const tamis_status status = sql_filter_open(source, format);
     if (status != TAMIS_OK) {
-        /* Of a damaged table the container knows what is wrong, the filter that it is none. */
+        /* The container's error names the damage; the filter's only reports E_FORMAT. */
         const bool unknown = status == TAMIS_E_FORMAT || status == TAMIS_E_ARGUMENT;
         return complain_status(c, unknown && container != TAMIS_E_FORMAT ? container : status);
     }
@@ -405,8 +405,8 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         case COLUMN_BYTES:
             sqlite3_result_int64(context, (sqlite3_int64)facts->encoded_bytes);
             break;
-        case COLUMN_RATE:
-            sqlite3_result_double(context, facts->rate_now);
+        case COLUMN_FPR:
+            sqlite3_result_double(context, facts->fpr_now);
             break;
         case COLUMN_INFO:
             sql_result_facts(context, facts);

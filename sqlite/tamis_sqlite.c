@@ -5,12 +5,12 @@
  *     SELECT url FROM crawl, seen WHERE NOT tamis_contains(filter, url);
  *
  * doc/sqlite.md is the manual.  A filter is a BLOB: the bytes of a .tamis file, or of another
- * system's.  Whatever is asked of a blob, its checksums were compared first; one that is damaged
- * is an SQL error and never an answer.
+ * system's.  The checksums of a blob are compared before it is used; a damaged
+ * blob is an SQL error, never an answer.
  *
- * SQLite derives the name of the entry point from the name of the file: of tamis_sqlite.so it is
- * sqlite3_tamissqlite_init.  sqlite3_tamis_init is the same for who calls it by name, or keeps
- * the file as tamis.so. */
+ * SQLite derives the name of the entry point from the name of the file:
+ * sqlite3_tamissqlite_init for tamis_sqlite.so.  sqlite3_tamis_init is the same, for callers that
+ * name it and for a file named tamis.so. */
 #include "sql.h"
 SQLITE_EXTENSION_INIT1
 
@@ -29,7 +29,7 @@ int sqlite3_tamis_init(sqlite3 *db, char **error, const sqlite3_api_routines *ap
     if (state == NULL) return SQLITE_NOMEM;
     int code = sql_functions_register(db, state);
     if (code == SQLITE_OK) code = sql_tables_register(db, state);
-    /* As where it was loaded before, and a statement is under way. */
+    /* For example: it is loaded already, and a statement is running. */
     if (code != SQLITE_OK && error != NULL) *error = sqlite3_mprintf("%s", sqlite3_errmsg(db));
     sql_state_release(state);
     return code;

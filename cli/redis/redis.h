@@ -1,7 +1,7 @@
-/* redis.h - tamis redis: what its verbs share
+/* redis.h - common parts of the verbs of tamis redis
  *
- * The verbs stand on redis/client (tamis_cluster.h), which needs libhiredis; without it they are
- * not built, and cmd_redis.c says so. */
+ * The verbs use client/ (tamis_cluster.h), which needs libhiredis; without it they are not built,
+ * and cmd_redis.c reports that. */
 #ifndef TAMIS_CLI_REDIS_H
 #define TAMIS_CLI_REDIS_H
 
@@ -19,10 +19,13 @@ struct redis_request {
 /* Reads the whole command line; dies if the name is missing. */
 void redis_parse(struct args *args, struct redis_request *request);
 
-/* A connection, or the end. */
+/* Dies with the error of the cluster unless `good`. */
+void redis_need(tamis_cluster *cluster, bool good);
+
+/* Connects, or dies. */
 tamis_cluster *redis_connect(const struct redis_request *request);
 
-/* The filter of the request, or the end. */
+/* Looks up the filter of the request, or dies. */
 tamis_sharded redis_find(tamis_cluster *cluster, const struct redis_request *request);
 
 int redis_reserve_main(struct args *args);

@@ -3,8 +3,8 @@
  *     reader -> blocks -> batches of keys -> window of some ten thousand -> one call of the
  *     client: a pipelined exchange with every node -> count, or print in input order
  *
- * A window is kept until it is answered for good, so whatever the cluster does meanwhile, its
- * keys can be sent again.  It is sent early when the input pauses (a terminal, a pipe). */
+ * A window is kept until all of its replies have arrived, so its keys can be sent again.  It is
+ * sent early when the input pauses (a terminal, a pipe). */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #define WINDOW_KEYS 32768
 #define WINDOW_BYTES ((size_t)4 << 20)
 
-/* Pieces of bytes, one after the other. */
+/* Byte strings, one after the other. */
 struct pieces {
     uint8_t *at;
     size_t used, capacity;
@@ -36,39 +36,51 @@ struct window {
 
 struct stream {
     tamis_sharded filter;
-    tamis_key_form form;
-    uint8_t delimiter;
+    struct hashing hashing;
     struct window *window;
-    /* A window that has been answered.  False: stop, there is no need for more. */
-    bool (*use)(struct stream *stream);
     bool adds, keep_records;
 
-    uint64_t sent, selected; /* of load: keys that were new */
-    bool invert, counting, quiet, numbers;
+    uint64_t sent, selected; /* selected: for load, keys that were new */
+    bool invert, quiet, numbers;
     struct output output;
     bool open_end; /* the last record printed had no delimiter */
 };
 
 static void piece_add(struct pieces *pieces, size_t index, const void *bytes, size_t length) {
-    if (pieces->capacity - pieces->used < length) {
-        while (pieces->capacity - pieces->used < length) {
-            pieces->capacity = pieces->capacity != 0 ? 2 * pieces->capacity : WINDOW_BYTES / 4;
-        }
-        pieces->at = (uint8_t *)need_more(pieces->at, pieces->capacity);
-    }
+    pieces->at = (uint8_t *)need_room(pieces->at, &pieces->capacity, pieces->used + length, 1);
     if (length != 0) memcpy(pieces->at + pieces->used, bytes, length);
     pieces->start[index] = pieces->used;
     pieces->used += length;
     pieces->start[index + 1] = pieces->used;
 }
 
-/* ---- a window's keys to the servers and its answers to their use */
-
 static _Noreturn void stream_failed(const struct stream *s) {
     const char *why = tamis_cluster_error(s->filter.cluster);
     if (!s->adds) die("%s", why);
-    die("%s; %s keys were loaded before: it may be run again as it is", why,
-        text_count(s->sent).at);
+    die("%s; %s keys were loaded: run the same command again", why, text_count(s->sent).at);
+}
+
+static void print_record(struct stream *s, size_t i) {
+    const struct window *w = s->window;
+    struct output *out = &s->output;
+    if (s->open_end) output_bytes(out, &s->hashing.delimiter, 1);
+    s->open_end = w->open_end && i + 1 == w->count;
+    if (s->numbers) {
+        output_number(out, w->number[i]);
+        output_text(out, ":");
+    }
+    output_bytes(out, w->records.at + w->records.start[i],
+                 w->records.start[i + 1] - w->records.start[i]);
+}
+
+/* Counts the selected records, or new keys, and prints them.  False: no more are needed. */
+static bool use_answers(struct stream *s) {
+    for (size_t i = 0; i < s->window->count; i++) {
+        if (s->window->answers[i] == s->invert) continue;
+        s->selected++;
+        if (s->keep_records) print_record(s, i);
+    }
+    return s->output.error == 0 && !(s->quiet && s->selected != 0);
 }
 
 static bool flush(struct stream *s) {
@@ -86,14 +98,14 @@ static bool flush(struct stream *s) {
         stream_failed(s);
     }
     s->sent += w->count;
-    const bool more = s->use(s);
+    const bool more = use_answers(s);
     w->count = w->keys.used = w->records.used = 0;
     return more;
 }
 
-/* The records of a batch into the window; `end` is where the last one ends in its block. */
+/* Appends the records of a batch to the window; `end`: the end of the last one in its block. */
 static bool take_batch(struct stream *s, const struct block *block, const struct batch *batch,
-                       size_t end, uint64_t before) {
+                       size_t end) {
     struct window *w = s->window;
     for (size_t i = 0; i < batch->count; i++) {
         const size_t next = i + 1 < batch->count ? batch->start[i + 1] : end;
@@ -101,7 +113,7 @@ static bool take_batch(struct stream *s, const struct block *block, const struct
         if (s->keep_records) {
             piece_add(&w->records, w->count, block->data + batch->start[i], next - batch->start[i]);
         }
-        w->number[w->count++] = before + block->records + i + 1;
+        w->number[w->count++] = block->before + block->records + i + 1;
         w->open_end = block->unterminated && next == block->length;
         const bool full = w->count == WINDOW_KEYS || w->keys.used + w->records.used >= WINDOW_BYTES;
         if ((full || w->open_end) && !flush(s)) return false;
@@ -109,25 +121,19 @@ static bool take_batch(struct stream *s, const struct block *block, const struct
     return true;
 }
 
-static bool stream_emit(void *context, struct block *block, uint64_t before) {
+static bool stream_emit(void *context, struct block *block, struct batch *batch) {
     struct stream *s = (struct stream *)context;
-    struct record_error error = {false, 0, ""};
-    struct batch *batch = (struct batch *)need(sizeof *batch);
     bool good = true, more = true;
-    batch_start(batch);
-    for (size_t at = 0; good && more && batch_next(batch, block, s->delimiter, &at);) {
-        good = batch_keys(batch, &s->form, &error);
-        if (!good) block_error(block, &error, block->records);
-        more = take_batch(s, block, batch, good ? at : batch->start[batch->count], before);
+    for (size_t at = 0; good && more && batch_next(batch, block, s->hashing.delimiter, &at);) {
+        good = hash_batch(&s->hashing, block, batch);
+        more = take_batch(s, block, batch, good ? at : batch->start[batch->count]);
         block->records += batch->count;
     }
-    /* What is before a record without a key is done, and shown, before that is told; and whoever
-     * wants but the first does not read on without an answer. */
+    /* Records before one without a key are sent and printed before the error; and -q stops at the
+     * first match. */
     const bool now = block->pause || !good || s->quiet;
     if (more && now) more = flush(s);
     if (now) output_flush(&s->output);
-    batch_free(batch);
-    free(batch);
     return more && s->output.error == 0;
 }
 
@@ -135,32 +141,25 @@ static void check_options(const struct redis_request *r) {
     if (r->common.keys.form.flags & TAMIS_KEY_PREHASHED) {
         die("--prehashed: a filter in Redis hashes its keys itself");
     }
-    if (r->common.keys.key_file != NULL) die("--key-file: a filter in Redis keeps its own secret");
+    if (r->common.keys.key_file != NULL) die("--key-file: a filter in Redis has its own secret");
 }
 
 static void stream_run(struct stream *s, struct redis_request *r, const char *verb) {
     struct reader reader;
     check_options(r);
-    s->form = r->common.keys.form;
-    s->delimiter = r->common.keys.delimiter;
+    s->hashing.form = r->common.keys.form;
+    s->hashing.delimiter = r->common.keys.delimiter;
     s->window = (struct window *)need(sizeof *s->window);
     memset(s->window, 0, sizeof *s->window);
-    if (s->quiet) {
-        reader_open_unseen(&reader, &r->common.inputs, s->delimiter);
-    } else {
-        reader_open(&reader, &r->common.inputs, s->delimiter);
-        if (s->keep_records) reader_check_output(&reader);
-    }
+    reader_open_selecting(&reader, &r->common.inputs, s->hashing.delimiter, s->quiet,
+                          s->keep_records);
     tamis_cluster *cluster = redis_connect(r);
     s->filter = redis_find(cluster, r);
     if (s->adds && s->filter.kind == TAMIS_SHARDED_STATIC) {
-        die("'%s' is static, its file was put there whole: build it anew with all keys, and put "
-            "that",
-            s->filter.name);
+        die("'%s' is static: build a new file with all keys, and put that", s->filter.name);
     }
     output_open(&s->output, STDOUT_FILENO);
-    const struct job job = {
-        .work = work_nothing, .emit = stream_emit, .context = s, .output = &s->output};
+    const struct job job = {.emit = stream_emit, .context = s, .output = &s->output};
     progress_start(&r->common.run, verb, reader.total_bytes, s->keep_records);
     pipeline_run(&reader, &job, 1);
     flush(s);
@@ -171,23 +170,16 @@ static void stream_run(struct stream *s, struct redis_request *r, const char *ve
     words_free(&r->common.inputs);
 }
 
-/* ---- load */
-
-static bool count_new(struct stream *s) {
-    for (size_t i = 0; i < s->window->count; i++) s->selected += s->window->answers[i];
-    return true;
-}
-
 int redis_load_main(struct args *args) {
     struct redis_request r;
     tamis_sharded_facts facts;
-    struct stream s = {.use = count_new, .adds = true};
+    struct stream s = {.adds = true};
     redis_parse(args, &r);
     stream_run(&s, &r, "load");
     output_close(&s.output, "standard output");
     tamis_cluster *cluster = s.filter.cluster;
     if (!r.common.run.quiet) {
-        if (!tamis_sharded_info(&s.filter, &facts)) die("%s", tamis_cluster_error(cluster));
+        redis_need(cluster, tamis_sharded_info(&s.filter, &facts));
         say("%s: loaded %s, %s of them new; now %s in %u shard%s, %s, %.2f bits/key", r.common.file,
             text_things(s.sent, "key").at, text_count(s.selected).at,
             text_things(facts.items, "key").at, (unsigned)s.filter.shards,
@@ -198,41 +190,16 @@ int redis_load_main(struct args *args) {
     return EXIT_DONE;
 }
 
-/* ---- query */
-
-static void print_record(struct stream *s, size_t i) {
-    const struct window *w = s->window;
-    struct output *out = &s->output;
-    if (s->open_end) output_bytes(out, &s->delimiter, 1);
-    s->open_end = w->open_end && i + 1 == w->count;
-    if (s->numbers) {
-        output_number(out, w->number[i]);
-        output_text(out, ":");
-    }
-    output_bytes(out, w->records.at + w->records.start[i],
-                 w->records.start[i + 1] - w->records.start[i]);
-}
-
-static bool print_selected(struct stream *s) {
-    for (size_t i = 0; i < s->window->count; i++) {
-        if (s->window->answers[i] == s->invert) continue;
-        s->selected++;
-        if (s->keep_records) print_record(s, i);
-    }
-    return s->output.error == 0 && !(s->quiet && s->selected != 0);
-}
-
 int redis_query_main(struct args *args) {
     struct redis_request r;
-    struct stream s = {.use = print_selected};
     redis_parse(args, &r);
-    s.invert = r.invert;
-    s.counting = r.counting;
-    s.quiet = r.common.run.quiet;
-    s.numbers = r.numbers;
-    s.keep_records = !s.counting && !s.quiet;
+    const bool quiet = r.common.run.quiet;
+    struct stream s = {.invert = r.invert,
+                       .quiet = quiet,
+                       .numbers = r.numbers,
+                       .keep_records = !r.counting && !quiet};
     stream_run(&s, &r, "query");
-    if (s.counting && !s.quiet) {
+    if (r.counting && !quiet) {
         output_number(&s.output, s.selected);
         output_text(&s.output, "\n");
     }

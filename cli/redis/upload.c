@@ -1,10 +1,10 @@
-/* upload.c - tamis redis put: the file of a filter to a key, where it is asked from then on
+/* upload.c - tamis redis put: uploads the file of a filter to a key
  *
  *     check the file here -> map it -> tamis_cluster_put: chunks, in windows -> summary
  *
- * What the server would refuse at the end of the upload is refused here before its beginning.  A
- * signal lets the window that is on its way arrive, has the server forget what has come, and then
- * ends the process as always; the filter that was there before is not touched by any of it. */
+ * A file that the server would refuse at the end of the upload is refused before it starts.  A
+ * signal waits for the current window, drops the upload on the server, and then ends the process;
+ * the previous filter stays in use. */
 #define _POSIX_C_SOURCE 200809L
 
 #include <errno.h>
@@ -18,24 +18,22 @@
 #include "numbers.h"
 #include "redis.h"
 
-/* ---- the file */
-
 #define CONVERT_IT "'tamis convert' makes a .tamis file of it"
 
-/* For one who has a filter that a server cannot be asked for: why. */
+/* Refuses filters that a server cannot query. */
 static void check_served(const char *path, const tamis_facts *facts) {
     if (strcmp(facts->format, "tamis") != 0) {
-        die("'%s' is a filter of the format %s: " CONVERT_IT, path, facts->format);
+        die("'%s' has the format %s: " CONVERT_IT, path, facts->format);
     }
-    /* As the module has it: a server hashes the bytes that it is asked for, and nothing else. */
+    /* As in the module: a server hashes the bytes of an item unchanged. */
     const uint32_t changing = facts->form.flags & ~(uint32_t)TAMIS_KEY_STRIP_CR;
     if (facts->hasher == TAMIS_HASH_NONE || facts->key_bytes != 0 || changing != 0 ||
         facts->form.type != TAMIS_KEY_BYTES) {
-        die("'%s': its keys are not plain bytes, so that a server cannot hash them", path);
+        die("'%s': its keys are not plain bytes, so a server cannot hash them", path);
     }
 }
 
-/* Opens it as every command does, and so dies as they do; the facts are for the summary. */
+/* Opens the file as every command does, with the same errors; the facts are for the summary. */
 static tamis_facts check_file(const struct redis_request *r, const char *path) {
     struct stat status;
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
@@ -64,8 +62,6 @@ static const void *map_file(const char *path, uint64_t *length) {
     return bytes;
 }
 
-/* ---- the upload */
-
 static bool show_progress(void *context, uint64_t bytes) {
     (void)context;
     progress_show_bytes(bytes);
@@ -90,8 +86,8 @@ static void upload(const struct redis_request *r, tamis_cluster *cluster, const 
 int redis_put_main(struct args *args) {
     struct redis_request r;
     redis_parse(args, &r);
-    if (r.common.inputs.count == 0) die("which file? Give that of a filter");
-    if (r.common.inputs.count != 1) die("one file at a time, please");
+    if (r.common.inputs.count == 0) die("missing FILE (the filter)");
+    if (r.common.inputs.count != 1) die("too many operands: put takes one FILE");
     const char *path = r.common.inputs.at[0];
     r.common.advice = CONVERT_IT;
     const tamis_facts facts = check_file(&r, path);
@@ -99,10 +95,10 @@ int redis_put_main(struct args *args) {
     upload(&r, cluster, path, facts.keyed);
     if (!r.common.run.quiet) {
         const uint64_t keys = (uint64_t)(facts.distinct + 0.5);
-        say("%s: put %s, %s %s, %s, %s bits/key, expected rate %s", r.common.file,
-            tamis_kind_name(facts.kind), text_count(keys).at, keys == 1 ? "key" : "keys",
+        say("%s: put %s, %s, %s, %s bits/key, expected rate %s", r.common.file,
+            tamis_kind_name(facts.kind), text_things(keys, "key").at,
             text_bytes(facts.encoded_bytes).at, text_bits(facts.bits_per_key).at,
-            text_rate(facts.rate_now).at);
+            text_fpr(facts.fpr_now).at);
     }
     tamis_cluster_free(cluster);
     words_free(&r.common.inputs);

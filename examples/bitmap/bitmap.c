@@ -2,17 +2,17 @@
  *
  * Writes them into MISSING, ascending, and ends in a table.
  *
- * One bit for each number that could come: 1,000,001 bits, 125,001 bytes, whatever the length
- * of the stream.  A Bloom filter is what became of this array when the keys were no longer
- * small numbers: the key is hashed to a place, several keys share a place, and the answer "it
- * is there" is no longer certain.  While there is a bit for every possible key, nothing is
- * hashed, nothing is wrong, and the absent ones can be listed, which no filter can do.
+ * The bitmap has one bit for each possible number: 1,000,001 bits, 125,001 bytes, whatever the
+ * length of the stream.  A Bloom filter extends this array to keys that are not small numbers: keys
+ * are hashed to positions, several keys share a position, and there are false positives.  With a
+ * bit for every possible key there is no hash and no false positive, and the absent numbers can be
+ * listed, which no filter can do.
  *
- * The same job is done with a filter beside it, to see what that would cost and lose.
+ * A filter does the same beside it, for comparison:
  *
- *     bytes    possible keys / 8           against   keys that came * 9.6 / 8, at 1 %
+ *     bytes    possible keys / 8           against   keys in the stream * 9.6 / 8, at 1 %
  *
- * so the filter is smaller only where fewer than one possible key in ten does come. */
+ * So the filter is smaller only if fewer than one possible key in ten occurs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static uint64_t read_stream(const char *path, unsigned char *bitmap, tamis_filte
     return count;
 }
 
-/* Bytes of a filter for so many keys at 1 %. */
+/* Bytes of a filter for this number of keys at 1 %. */
 static double filter_bytes(uint64_t keys) {
     tamis_options want = TAMIS_OPTIONS_INIT;
     want.kind = TAMIS_BLOOM;
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     want.kind = TAMIS_BLOOM;
     want.capacity = last + 1;
     tamis_filter *filter;
-    job_check(tamis_create(&want, &filter), "making a filter");
+    job_check(tamis_create(&want, &filter), "creating a filter");
     uint64_t count = read_stream(argv[1], bitmap, filter);
 
     FILE *missing = fopen(argv[2], "w");
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     for (uint32_t number = 0; number <= last; number++) {
         bool filter_says_no = !tamis_contains_hash(filter, tamis_hash_integer(number));
         if (is_set(bitmap, number)) {
-            if (filter_says_no) job_fail("the filter forgot %" PRIu32, number);
+            if (filter_says_no) job_fail("false negative: %" PRIu32, number);
             continue;
         }
         fprintf(missing, "%" PRIu32 "\n", number);
@@ -79,14 +79,13 @@ int main(int argc, char **argv) {
     if (fclose(missing)) job_fail("%s cannot be written", argv[2]);
 
     tamis_facts facts = TAMIS_FACTS_INIT;
-    job_check(tamis_info(filter, &facts), "looking at the filter");
+    job_check(tamis_info(filter, &facts), "reading the facts");
     job_row("", "bitmap", "filter, 1 %", NULL);
-    job_row("numbers that came", job_count((double)count), job_count((double)count), NULL);
+    job_row("numbers in the stream", job_count((double)count), job_count((double)count), NULL);
     job_row("memory, bytes", job_count(bytes), job_count((double)facts.table_bytes), NULL);
-    job_row("missing numbers that it found", job_count(by_bitmap), job_count(by_filter), NULL);
-    job_row("missing numbers overlooked", "0", job_count(by_bitmap - by_filter), NULL);
-    job_row("bytes, if 10,000 numbers came", job_count(bytes), job_count(filter_bytes(10000)),
-            NULL);
+    job_row("missing numbers found", job_count(by_bitmap), job_count(by_filter), NULL);
+    job_row("missing numbers not found", "0", job_count(by_bitmap - by_filter), NULL);
+    job_row("bytes for 10,000 numbers", job_count(bytes), job_count(filter_bytes(10000)), NULL);
     tamis_free(filter);
-    if (by_filter == by_bitmap) job_fail("a filter that overlooked none: not what it promises");
+    if (by_filter == by_bitmap) job_fail("the filter has no false positives: that is suspicious");
 }

@@ -1,10 +1,10 @@
 /* penetration.c - penetration USERS REQUESTS REDIS-SOCKET sqlite FILE | postgres WHERE
  *
- * A database with so many users behind a cache, and as many requests: half of them for numbers
- * that no user has, made up by an attacker, half for users, some far more often than others.
- * Every request is served in all three ways (service.h), one after the other, so that whatever
- * else the machine does strikes them alike; each way has keys of its own in the cache.  Ends in
- * a table of the queries that reached the database, and of the time that a request took. */
+ * A database with USERS users behind a cache, and REQUESTS requests: half of them for numbers that
+ * an attacker made up, half for users, some far more often than others.  Every request is served
+ * in all three ways (service.h), one after the other, so that other load on the machine affects
+ * them equally; each way has its own keys in the cache.  Prints a table of the queries that
+ * reached the database, and of the time per request. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 #include "service.h"
 
-static const double rate = 0.001;
+static const double fpr = 0.001;
 static const char *const way_names[WAYS] = {"no filter", "in process", "module in Redis"};
 
-/* What came of the requests in one way: [0] for numbers that no user has, [1] for users. */
+/* The results of one way: [0] for numbers that no user has, [1] for users. */
 typedef struct outcome {
     uint64_t queries[2];
     double *seconds[2];
@@ -24,7 +24,7 @@ typedef struct outcome {
 
 static uint64_t user_id(uint64_t row) { return job_mix(row) >> 1; }
 
-/* No user has it: the numbers of users come from small rows. */
+/* A number that no user has: those of users come from small rows. */
 static uint64_t made_up_id(uint64_t request) { return job_mix(request | UINT64_C(1) << 62) >> 1; }
 
 static uint64_t *make_users(database *users, size_t count) {
@@ -43,10 +43,10 @@ static uint64_t *make_users(database *users, size_t count) {
 static tamis_filter *make_filter(const uint64_t *ids, size_t count) {
     tamis_options want = TAMIS_OPTIONS_INIT;
     want.capacity = count;
-    want.rate = rate;
-    want.needs = TAMIS_NEED_ADD; /* users will come */
+    want.fpr = fpr;
+    want.needs = TAMIS_NEED_ADD; /* there will be more users */
     tamis_filter *filter;
-    job_check(tamis_create(&want, &filter), "making a filter");
+    job_check(tamis_create(&want, &filter), "creating a filter");
     for (size_t i = 0; i < count; i++) {
         char key[24];
         size_t length = (size_t)snprintf(key, sizeof key, "%" PRIu64, ids[i]);
@@ -85,7 +85,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The cells of the table: a text about the requests of one sort, in one way. */
+/* The cells of the table, for requests of one sort in one way. */
 
 static const char *requests_made(outcome *result, bool is_user) {
     return job_count((double)result->requests[is_user]);
@@ -125,9 +125,9 @@ static void print_table(const char *kind, size_t users, outcome results[WAYS]) {
         print_row(is_user ? "requests for users" : "requests for made-up numbers", requests_made,
                   results, is_user);
         print_row("  that reached the database", queries_made, results, is_user);
-        if (!is_user) print_row("  kept from it", queries_saved, results, is_user);
+        if (!is_user) print_row("  saved", queries_saved, results, is_user);
         print_row("  microseconds, median", median, results, is_user);
-        print_row("  microseconds, 99 of 100", slowest, results, is_user);
+        print_row("  microseconds, 99th percentile", slowest, results, is_user);
     }
 }
 
@@ -149,7 +149,8 @@ int main(int argc, char **argv) {
 #ifdef WITH_POSTGRES
     if (!strcmp(argv[4], "postgres")) users = postgres_open(argv[5]);
 #endif
-    if (!users || count < 1000 || requests < 1000) job_fail("%s: not here", argv[4]);
+    if (!users || count < 1000 || requests < 1000)
+        job_fail("%s: not supported, or fewer than 1,000", argv[4]);
 
     uint64_t *ids = make_users(users, count);
     tamis_filter *filter = make_filter(ids, count);
@@ -162,16 +163,16 @@ int main(int argc, char **argv) {
         for (int is_user = 0; is_user < 2; is_user++)
             results[w].seconds[is_user] = job_allocate(requests * sizeof(double));
     }
-    service_fill(redis, prefix[IN_REDIS], ids, count, rate);
+    service_fill(redis, prefix[IN_REDIS], ids, count, fpr);
     serve_all(services, count, requests, results);
 
     tamis_facts facts = TAMIS_FACTS_INIT;
-    job_check(tamis_info(filter, &facts), "looking at the filter");
+    job_check(tamis_info(filter, &facts), "reading the facts");
     print_table(users->kind, count, results);
     job_row("memory of the filter, bytes", "-", job_count((double)facts.table_bytes),
             job_count(redis_memory(redis, prefix[IN_REDIS])), NULL);
     if (results[NO_FILTER].queries[0] != results[NO_FILTER].requests[0])
-        job_fail("a made-up number did not reach the database though nothing stops it");
+        job_fail("without a filter, a made-up number did not reach the database");
     for (way w = IN_PROCESS; w < WAYS; w++)
         if (results[w].queries[0] * 50 > results[w].requests[0])
             job_fail("%s: less than 98 %% of the queries were saved", way_names[w]);

@@ -11,7 +11,7 @@ typedef struct postgres {
     PGconn *connection;
 } postgres;
 
-/* The result if it is as it should be; else the program ends. */
+/* Returns the result if it has the expected status; otherwise ends the program. */
 static PGresult *check(const postgres *self, PGresult *result, ExecStatusType expected) {
     if (PQresultStatus(result) != expected)
         job_fail("postgres: %s", PQerrorMessage(self->connection));
@@ -22,7 +22,7 @@ static void execute(postgres *self, const char *text) {
     PQclear(check(self, PQexec(self->connection, text), PGRES_COMMAND_OK));
 }
 
-/* Rows go in by COPY, a line each: far faster than a statement each. */
+/* Inserts rows with COPY, far faster than one statement per row. */
 static void postgres_load(database *users, bool begin) {
     postgres *self = users->state;
     if (begin) {

@@ -22,7 +22,7 @@ redisReply *service_redis(redisContext *redis, const char *format, ...) {
     return check(redis, reply);
 }
 
-/* BF.MADD FILTER ID ID ...: many at once, since a journey costs more than an add. */
+/* BF.MADD FILTER ID ID ...: many at once, because a round trip costs more than an add. */
 static void add_many(redisContext *redis, const char *served, const uint64_t *ids, size_t count) {
     static char text[add_at_once][24];
     const char *words[add_at_once + 2] = {"BF.MADD", job_text("%s:filter", served)};
@@ -36,15 +36,15 @@ static void add_many(redisContext *redis, const char *served, const uint64_t *id
 }
 
 void service_fill(redisContext *redis, const char *served, const uint64_t *ids, size_t count,
-                  double rate) {
-    freeReplyObject(service_redis(redis, "BF.RESERVE %s:filter %s %lu", served,
-                                  job_text("%g", rate), (unsigned long)count));
+                  double fpr) {
+    freeReplyObject(service_redis(redis, "BF.RESERVE %s:filter %s %lu", served, job_text("%g", fpr),
+                                  (unsigned long)count));
     for (size_t i = 0; i < count; i += add_at_once)
         add_many(redis, served, ids + i, count - i < add_at_once ? count - i : add_at_once);
 }
 
-/* Asks the cache; in the same journey the filter, if that is in Redis.  True if there is nothing
- * more to ask: `*found` is then the answer. */
+/* Queries the cache, and in the same round trip the filter if it is in Redis.  Returns true if
+ * that decides; `*found` is then the answer. */
 static bool ask_redis(service *self, uint64_t id, char name[name_room], bool *found) {
     bool filtered = self->way == IN_REDIS, absent = false;
     void *reply = NULL;

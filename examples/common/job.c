@@ -52,7 +52,7 @@ double job_seconds(void) {
 }
 
 double job_peak_memory(void) {
-    /* Not getrusage: what it tells begins with the memory of the program that started this one. */
+    /* Not getrusage: its maximum includes the memory of the program that started this one. */
     FILE *status = job_open("/proc/self/status");
     char line[128];
     double kilobytes = 0;
@@ -78,7 +78,7 @@ void job_row(const char *first, ...) {
     va_end(columns);
 }
 
-/* Sixteen buffers in turn: enough for any row, and nobody has to free them. */
+/* Sixteen buffers in turn: enough for any row, and callers need not free them. */
 static char *next_text(void) {
     static char texts[16][64];
     static unsigned next;

@@ -6,7 +6,7 @@
 
 #include "job.h"
 
-enum { block_least = 1 << 12, block_most = 1 << 20 };
+enum { block_min = 1 << 12, block_max = 1 << 20 };
 
 struct block {
     struct block *next;
@@ -55,7 +55,7 @@ static uint64_t hash(const void *text, size_t length) {
     return job_mix(sum ^ word);
 }
 
-/* Systems give programs no addresses above 2^48 unless they ask for them. */
+/* Systems return no addresses above 2^48 unless a program requests them. */
 static const uint64_t address_bits = (UINT64_C(1) << 48) - 1;
 
 static unsigned char *slot_text(uint64_t slot) {
@@ -80,8 +80,8 @@ static unsigned char *store(set *texts, const void *text, size_t length) {
     uint32_t stored = (uint32_t)length;
     size_t needed = sizeof stored + length;
     if (needed > texts->room - texts->used) {
-        size_t room = texts->room ? texts->room * 2 : block_least;
-        if (room > block_most) room = block_most;
+        size_t room = texts->room ? texts->room * 2 : block_min;
+        if (room > block_max) room = block_max;
         if (room < needed) room = needed;
         struct block *block = job_allocate(sizeof *block + room);
         block->next = texts->blocks;

@@ -1,14 +1,14 @@
-/* set.h - an exact set of texts: what a filter is compared with
+/* set.h - an exact set of texts, to compare filters with
  *
  * Open addressing: a table of 8-byte slots that is at most three quarters full, and the texts
- * one after the other in blocks of up to 1 MiB.  A slot is the place of a text and 16 bits of its
- * hash, so that few texts are compared in vain.  Growing doubles the table.
+ * one after the other in blocks of up to 1 MiB.  A slot is the address of a text and 16 bits of
+ * its hash, so that few different texts are compared.  Growing doubles the table.
  *
  *     slots    [ 16 bits of hash | 48 bits: address of a text ]  x 2^k;  0 is empty
  *     a text   [ 4 bytes: length | its bytes ]
  *
- * It costs length + 4 + 8 / fill bytes a text: about as little as an exact set of texts can,
- * so that the comparison is fair. */
+ * It takes length + 4 + 8 / fill bytes per text, about the minimum of an exact set of texts, so the
+ * comparison is fair. */
 #ifndef SET_H
 #define SET_H
 
@@ -21,7 +21,7 @@ typedef struct set set;
 set *set_create(void);
 void set_free(set *texts);
 
-/* Adds a text; true if it was not there yet. */
+/* Adds a text; returns true if it is new. */
 bool set_add(set *texts, const void *text, size_t length);
 bool set_contains(const set *texts, const void *text, size_t length);
 size_t set_count(const set *texts);

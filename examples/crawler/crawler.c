@@ -1,24 +1,24 @@
-/* crawler.c - a crawler that knows which pages it has fetched: by a filter, or by an exact set
+/* crawler.c - a crawler that remembers fetched pages in a filter, or in an exact set
  *
- *     crawler filter PAGES DIRECTORY   crawls, or goes on where it was killed
+ *     crawler filter PAGES DIRECTORY   crawls, or resumes after a kill
  *     crawler exact PAGES              crawls with an exact set of URLs, from start to end
- *     crawler report PAGES DIRECTORY   what the crawl by filter fetched, lost and fetched again
+ *     crawler report PAGES DIRECTORY   prints what the crawl fetched, lost and fetched again
  *
- * The web is made up, always the same: a stream of links, two of three to a page not met before
- * and one to a page met earlier.  To fetch a page is to append its number to the file `fetched`.
+ * The web is simulated and repeatable: a stream of links, two of three to a new page and one to an
+ * earlier page.  Fetching a page appends its number to the file `fetched`.
  *
- * The number of pages of a crawl is not known beforehand, so the filter is a growing one.  It
- * errs to one side only: a page is never fetched twice, but now and then a new one is taken for
- * a page that was fetched, and is lost.  The rate says how many: 1 in 10,000 here.
+ * The number of pages is not known in advance, so the filter is a growing one.  It has no false
+ * negatives, so no page is fetched twice.  A false positive is a new page that is taken for a
+ * fetched one, and is lost: 1 in 10,000 here.
  *
- * To survive being killed at any moment, the crawler saves the filter now and then.  The file's
- * name tells the link that comes next, and tamis_save renames a finished file into place: so
- * filter and position are always of the same moment, without a transaction.
+ * To survive a kill at any moment, the crawler saves the filter regularly.  The name of the file
+ * has the number of the next link, and tamis_save renames a complete file into place, so filter
+ * and position always match, without a transaction.
  *
  *     ... links ... | flush `fetched` | save DIRECTORY/seen.N.tamis | remove the older | links ...
  *
- * After a kill the links from N on come again, and pages fetched since then are fetched again:
- * at least once, never not at all. */
+ * After a kill the crawl resumes at link N, and pages fetched since then are fetched again: each
+ * page at least once. */
 #define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <inttypes.h>
@@ -30,9 +30,9 @@
 #include "set.h"
 
 enum { url_room = 160, saves = 20 };
-static const double rate = 1e-4;
+static const double fpr = 1e-4;
 
-/* --------------------------------------------------------------- the made-up web */
+/* -------------------------------------------------------------- the simulated web */
 
 #define PICK(words, random) (words)[(random) % (sizeof(words) / sizeof(words)[0])]
 
@@ -49,12 +49,12 @@ static size_t url_of(uint64_t page, char url[url_room]) {
                             page * 2654435761 % 4294967296);
 }
 
-/* The stream: where it is, and how many pages it has named so far. */
+/* The position in the stream, and the number of pages linked so far. */
 typedef struct links {
     uint64_t next, met;
 } links;
 
-/* The page that the next link leads to. */
+/* The page of the next link. */
 static uint64_t follow(links *stream) {
     uint64_t random = job_mix(~stream->next++);
     bool repeat = stream->met > 0 && random % 3 == 0;
@@ -63,7 +63,7 @@ static uint64_t follow(links *stream) {
 
 /* ------------------------------------------------------------------- the crawl */
 
-/* Removes the saved filters of other positions; returns the latest of those there were. */
+/* Removes the saved filters of other positions; returns the latest position. */
 static uint64_t saved_position(const char *directory, uint64_t keep) {
     DIR *entries = opendir(directory);
     if (!entries) job_fail("%s cannot be read", directory);
@@ -92,16 +92,16 @@ static tamis_filter *start_or_resume(const char *directory, links *stream) {
         tamis_options want = TAMIS_OPTIONS_INIT;
         want.kind = TAMIS_GROWING;
         want.stage = TAMIS_BLOOM; /* a quarter smaller than the default, and slower */
-        want.rate = rate;
-        job_check(tamis_create(&want, &seen), "making a filter");
+        want.fpr = fpr;
+        job_check(tamis_create(&want, &seen), "creating a filter");
         return seen;
     }
     char path[512];
     filter_path(path, directory, position);
     job_check(tamis_open(path, NULL, &seen), path);
     while (stream->next < position) follow(stream);
-    printf("killed; goes on at link %s\n", job_count((double)position));
-    fflush(stdout); /* it may be killed again */
+    printf("killed; resumes at link %s\n", job_count((double)position));
+    fflush(stdout); /* the process may be killed again */
     return seen;
 }
 
@@ -133,7 +133,7 @@ static void crawl_by_filter(uint64_t pages, const char *directory) {
     save(seen, directory, &stream, fetched);
     fclose(fetched);
     tamis_facts facts = TAMIS_FACTS_INIT;
-    job_check(tamis_info(seen, &facts), "looking at the filter");
+    job_check(tamis_info(seen, &facts), "reading the facts");
     printf("filter %" PRIu64 " %.0f\n", facts.table_bytes, job_peak_memory());
     tamis_free(seen);
 }
@@ -147,7 +147,7 @@ static void crawl_exactly(uint64_t pages) {
     set_free(seen);
 }
 
-/* What was fetched, by a bitmap of all pages. */
+/* Counts fetched pages with a bitmap of all pages. */
 static void report(uint64_t pages, const char *directory) {
     char path[512];
     snprintf(path, sizeof path, "%s/fetched", directory);

@@ -1,7 +1,7 @@
 // Exact.java - java Exact N...: the memory of a java.util.HashSet of N keys
 //
-// Prints lines "NAME N BYTES".  The bytes are what the heap holds more than before, after the
-// collector ran.  Small sets are made many times over, so that what else lives there does not show.
+// Prints lines "NAME N BYTES".  The bytes are the growth of the heap after a garbage collection.
+// Small sets are created many times, so that other objects do not matter.
 import java.util.HashSet;
 
 class Exact {

@@ -1,6 +1,6 @@
 /* filters.c - filters N...: the memory of filters of N keys at a rate of 1 %
  *
- * Prints lines "NAME N BYTES".  The bytes are those that the library asked for, the object
+ * Prints lines "NAME N BYTES".  The bytes are those that the library allocated, the object
  * itself included: an allocator that counts them is given to it.  What building takes besides,
  * and gives back, does not count. */
 #include <stdlib.h>
@@ -22,10 +22,10 @@ static size_t key_of(uint64_t user, char key[16]) {
     return (size_t)snprintf(key, 16, "user:%010u", (unsigned)user);
 }
 
-/* Built from all of its keys, so that it is of the right size. */
+/* Built from all keys, so it has the right size. */
 static tamis_filter *build(const tamis_options *want, uint64_t keys) {
     tamis_builder *builder;
-    job_check(tamis_builder_create(want, &builder), "making a builder");
+    job_check(tamis_builder_create(want, &builder), "creating a builder");
     char key[16];
     for (uint64_t user = 0; user < keys; user++)
         job_check(tamis_builder_add(builder, key, key_of(user, key)), "adding a key");
@@ -35,10 +35,10 @@ static tamis_filter *build(const tamis_options *want, uint64_t keys) {
     return filter;
 }
 
-/* Filled key by key, without knowing how many there will be. */
+/* Filled key by key, without a known number of keys. */
 static tamis_filter *fill(const tamis_options *want, uint64_t keys) {
     tamis_filter *filter;
-    job_check(tamis_create(want, &filter), "making a filter");
+    job_check(tamis_create(want, &filter), "creating a filter");
     char key[16];
     for (uint64_t user = 0; user < keys; user++)
         job_check(tamis_add(filter, key, key_of(user, key), NULL), "adding a key");
@@ -54,7 +54,7 @@ static void measure(tamis_kind kind, uint64_t keys) {
     tamis_filter *filter = kind == TAMIS_GROWING ? fill(&want, keys) : build(&want, keys);
     char key[16];
     for (uint64_t user = 0; user < keys; user++)
-        if (!tamis_contains(filter, key, key_of(user, key))) job_fail("%s was forgotten", key);
+        if (!tamis_contains(filter, key, key_of(user, key))) job_fail("false negative: %s", key);
     printf("%s %.0f %zu\n", tamis_kind_name(kind), (double)keys, held);
     tamis_free(filter);
 }

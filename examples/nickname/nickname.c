@@ -1,15 +1,15 @@
 /* nickname.c - nickname TAKEN WANTED: is this name taken?  A filter first, a database second
  *
- *     wanted name --> filter --> "no": free, at once, certainly
- *                        `-----> "maybe" --> SQLite --> taken, or free after all
+ *     wanted name --> filter --> "no": definitely free
+ *                        `-----> "maybe" --> SQLite --> taken, or a false positive
  *
- * The answer is always exact: what the filter lets through is looked up.  The filter saves the
- * look-ups for names that are free, most of what people try.  A name that somebody takes is added
- * to the filter first and inserted into the table second: a name in the filter alone does no harm,
- * one in the table alone would be offered to the next who asks.
+ * The result is always exact: a "maybe" is looked up in the table.  The filter saves the queries
+ * for free names, most of what people try.  A new name is added to the filter first and inserted
+ * into the table second: a name that is only in the filter costs one query, but one that is only
+ * in the table would be reported as free.
  *
- * TAKEN has a name a line; WANTED, too: each is asked for, and the first hundred that are free
- * are taken. */
+ * TAKEN and WANTED have one name per line.  Each wanted name is looked up, and the first hundred
+ * free names are taken. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void open_database(names *taken) {
         SQLITE_OK);
 }
 
-/* Calls `handle` for each line; returns how many there were. */
+/* Calls `handle` for each line; returns the number of lines. */
 static uint64_t each_line(const char *path, void (*handle)(names *, const char *, size_t),
                           names *taken) {
     FILE *file = job_open(path);
@@ -80,27 +80,27 @@ static uint64_t each_line(const char *path, void (*handle)(names *, const char *
     return count;
 }
 
-/* The table of names, and the filter: a growing one, since there will be more names. */
+/* The table of names, and the filter: a growing one, because there will be more names. */
 static uint64_t fill(names *taken, const char *path) {
     tamis_options want = TAMIS_OPTIONS_INIT;
     want.kind = TAMIS_GROWING;
-    job_check(tamis_create(&want, &taken->filter), "making a filter");
+    job_check(tamis_create(&want, &taken->filter), "creating a filter");
     sql(taken, sqlite3_exec(taken->database, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
     uint64_t count = each_line(path, take, taken);
     sql(taken, sqlite3_exec(taken->database, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
     return count;
 }
 
-static void ask(names *taken, const char *name, size_t length) {
+static void look_up(names *taken, const char *name, size_t length) {
     taken->found += is_taken(taken, name, length);
 }
 
-/* Takes the first names that are free; they must be taken from then on. */
+/* Takes the first free names; they must be taken from then on. */
 static void ask_and_take(names *taken, const char *name, size_t length) {
     if (taken->newcomers == takers || is_taken(taken, name, length)) return;
     take(taken, name, length);
     taken->newcomers++;
-    if (!is_taken(taken, name, length)) job_fail("%s was taken and is free again", name);
+    if (!is_taken(taken, name, length)) job_fail("false negative: %s", name);
 }
 
 int main(int argc, char **argv) {
@@ -110,42 +110,43 @@ int main(int argc, char **argv) {
     uint64_t count = fill(&taken, argv[1]);
     each_line(argv[2], ask_and_take, &taken);
 
-    /* The same questions, with and without the filter. */
-    uint64_t queries[2], answers[2], asked = 0;
+    /* The same lookups, with and without the filter. */
+    uint64_t queries[2], answers[2], wanted = 0;
     double seconds[2];
     tamis_filter *filter = taken.filter;
     for (int with_filter = 0; with_filter < 2; with_filter++) {
         taken.filter = with_filter ? filter : NULL;
         taken.queries = taken.found = 0;
         double start = job_seconds();
-        asked = each_line(argv[2], ask, &taken);
+        wanted = each_line(argv[2], look_up, &taken);
         seconds[with_filter] = job_seconds() - start;
         queries[with_filter] = taken.queries;
         answers[with_filter] = taken.found;
     }
-    uint64_t vacant = asked - answers[0];
+    uint64_t vacant = wanted - answers[0];
     uint64_t looked_up = queries[1] - answers[1];
     tamis_facts facts = TAMIS_FACTS_INIT;
-    job_check(tamis_info(filter, &facts), "looking at the filter");
+    job_check(tamis_info(filter, &facts), "reading the facts");
 
     job_row("", "SQLite alone", "filter first", NULL);
     job_row("names taken", job_count((double)count), job_count((double)count), NULL);
-    job_row("names asked for", job_count((double)asked), job_count((double)asked), NULL);
+    job_row("names looked up", job_count((double)wanted), job_count((double)wanted), NULL);
     job_row("  found to be taken", job_count((double)answers[0]), job_count((double)answers[1]),
             NULL);
     job_row("  found to be free", job_count((double)vacant),
-            job_count((double)(asked - answers[1])), NULL);
+            job_count((double)(wanted - answers[1])), NULL);
     job_row("queries to SQLite", job_count((double)queries[0]), job_count((double)queries[1]),
             NULL);
     job_row("  for names that are free", job_count((double)vacant), job_count((double)looked_up),
             NULL);
-    job_row("microseconds a question", job_text("%.2f", seconds[0] / (double)asked * 1e6),
-            job_text("%.2f", seconds[1] / (double)asked * 1e6), NULL);
+    job_row("microseconds per lookup", job_text("%.2f", seconds[0] / (double)wanted * 1e6),
+            job_text("%.2f", seconds[1] / (double)wanted * 1e6), NULL);
     job_row("memory of the filter, MB", "-", job_text("%.2f", (double)facts.table_bytes / 1e6),
             NULL);
-    if (answers[0] != answers[1]) job_fail("the filter changed an answer");
-    if (taken.newcomers != takers || vacant < asked / 4) job_fail("too few names are free to tell");
-    if (looked_up * 50 > vacant) job_fail("less than 98 %% of the needless queries were saved");
+    if (answers[0] != answers[1]) job_fail("the filter changed a result");
+    if (taken.newcomers != takers || vacant < wanted / 4) job_fail("too few names are free");
+    if (looked_up * 50 > vacant)
+        job_fail("less than 98 %% of the queries for free names were saved");
 
     tamis_free(filter);
     sqlite3_finalize(taken.find);

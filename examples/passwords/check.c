@@ -1,11 +1,10 @@
-/* check.c - check FILTER: which of the passwords on standard input are known to have leaked?
+/* check.c - check FILTER: prints the passwords on standard input that are possibly in the filter
  *
- * Prints those that are in the filter, and a line about the time to standard error.
+ * Prints the time to standard error.
  *
- * What a server does when somebody chooses a password: the list is a file beside the program,
- * mapped, so that it costs no time to start and one copy in memory for all processes.  A "maybe"
- * needs no second look: who is told to choose another password once in a thousand times, though
- * theirs never leaked, has lost nothing. */
+ * This is how a server refuses leaked passwords: the filter is a file beside the program, mapped,
+ * so that opening takes no time and all processes share one copy.  A "maybe" needs no second check:
+ * one user in a thousand chooses another password without need. */
 #include <stdlib.h>
 
 #include "job.h"

@@ -1,17 +1,16 @@
 /* chinese.c - chinese WORDS TEXT: finds the words of a Chinese text by a filter of a word list
  *
- * Chinese is written without spaces, so to look words up one must find them first.  The oldest
- * way is the longest match: at each place ask for the eight characters from here on, then for
- * seven, and so on to two; the first that is in the list is a word, and a single character is
- * what remains.
+ * Chinese is written without spaces, so a text must be segmented into words first.  The oldest
+ * method is the longest match: at each position look up the next eight characters, then seven, and
+ * so on down to two.  The first match is a word; without a match the word is one character.
  *
  *     中文分词很有意思    ->  中文 / 分词 / 很 / 有意思
  *
- * Almost all of these questions are about texts that are no words, up to seven for each place: so
- * the rate must be lower than for a list of words that stand alone.  Here it is 1 in 10,000.
+ * Almost all of these lookups are for strings that are not words, up to seven for each position, so
+ * the rate must be lower than for separate words: 1 in 10,000 here.
  *
- * WORDS has a word at the beginning of each line, ended by a space.  The same is done with an
- * exact set, to count where the two differ. */
+ * WORDS has a word at the beginning of each line, ended by a space.  An exact set does the
+ * same, to count the differences. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,16 +18,16 @@
 #include "set.h"
 
 enum { longest = 8, han_bytes = 3 };
-static const double rate = 1e-4;
+static const double fpr = 1e-4;
 
 typedef struct word_list {
     tamis_filter *filter;
     set *exact;
-    uint64_t questions;
+    uint64_t lookups;
 } word_list;
 
 static bool by_filter(word_list *words, const char *text, size_t length) {
-    words->questions++;
+    words->lookups++;
     return tamis_contains(words->filter, text, length);
 }
 
@@ -52,7 +51,7 @@ static size_t match(word_list *words, bool (*is_word)(word_list *, const char *,
     return length;
 }
 
-/* Marks the places where words begin; returns how many there are. */
+/* Marks the positions where words begin; returns their number. */
 static size_t segment(word_list *words, bool (*is_word)(word_list *, const char *, size_t),
                       const char *text, const char *end, bool *begins) {
     size_t found = 0;
@@ -74,9 +73,9 @@ static size_t segment(word_list *words, bool (*is_word)(word_list *, const char 
 static void read_words(const char *path, word_list *words) {
     tamis_options want = TAMIS_OPTIONS_INIT;
     want.kind = TAMIS_FUSE;
-    want.rate = rate;
+    want.fpr = fpr;
     tamis_builder *builder;
-    job_check(tamis_builder_create(&want, &builder), "making a builder");
+    job_check(tamis_builder_create(&want, &builder), "creating a builder");
     words->exact = set_create();
     FILE *file = job_open(path);
     char *line = NULL;
@@ -119,19 +118,20 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < length; i++) differ += filtered[i] != exact[i];
 
     tamis_facts facts = TAMIS_FACTS_INIT;
-    job_check(tamis_info(words.filter, &facts), "looking at the filter");
+    job_check(tamis_info(words.filter, &facts), "reading the facts");
     job_row("Chinese, word by word", "filter", "exact set", NULL);
     job_row("words in the list", job_count((double)facts.distinct),
             job_count((double)set_count(words.exact)), NULL);
     job_row("memory, bytes", job_count((double)facts.encoded_bytes),
             job_count((double)set_memory(words.exact)), NULL);
     job_row("words found in the text", job_count((double)found), job_count((double)exactly), NULL);
-    job_row("questions", job_count((double)words.questions), job_count((double)words.questions),
-            NULL);
-    job_row("cuts between words that differ", job_count((double)differ), "0", NULL);
-    if (found < 100000) job_fail("that is no Chinese text");
-    if ((double)differ > 2 * rate * (double)words.questions) job_fail("too many differ");
-    if (facts.encoded_bytes * 10 > set_memory(words.exact)) job_fail("not a tenth of the memory");
+    job_row("lookups", job_count((double)words.lookups), job_count((double)words.lookups), NULL);
+    job_row("word boundaries that differ", job_count((double)differ), "0", NULL);
+    if (found < 100000) job_fail("the text has too few Chinese words");
+    if ((double)differ > 2 * fpr * (double)words.lookups)
+        job_fail("too many word boundaries differ");
+    if (facts.encoded_bytes * 10 > set_memory(words.exact))
+        job_fail("more than a tenth of the memory of the exact set");
     free(filtered);
     free(exact);
     free(text);

@@ -1,18 +1,18 @@
 // sstable.cc - sstable DIRECTORY KEYS: what a filter saves a database that looks for absent keys
 //
-// LevelDB keeps its keys in sorted tables, cut into blocks of 4 KB.  To look for a key it must
-// read the block in which the key would be, whether the key is there or not.  A filter of each
-// block's keys answers for most absent keys without reading.
+// LevelDB stores its keys in sorted tables of 4 KB blocks.  To look up a key it must read the block
+// in which the key would be, whether it is present or not.  A filter of each block's keys excludes
+// most absent keys without a read.
 //
 // The same keys go into databases without a filter, with LevelDB's own at 10 bits per key, and
-// with tamis' policy.  Then each is asked for keys that it does not have, and for keys that it
-// has, while an Env that wraps the usual one counts how many blocks are really read:
+// with tamis' policy.  Then absent and present keys are looked up in each, while an Env that wraps
+// the default one counts the blocks that are read:
 //
 //     Get(key) --> table --> filter: "no"     --> absent, nothing was read
-//                                    "maybe"  --> block read (counted) --> absent after all
+//                                    "maybe"  --> block read (counted) --> false positive
 //
 // Fails unless the policy saves 98 % of the reads for absent keys at 10 bits per key, never reads
-// more than LevelDB's own filter lets it, takes no more space, and finds every key that is there.
+// more than LevelDB's own filter lets it, takes no more space, and finds every key.
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
@@ -92,8 +92,7 @@ class TamisPolicy : public leveldb::FilterPolicy {
             lengths.push_back(keys[i].size());
         }
         size_t length;
-        char *filter =
-            tamis_leveldb_filter(policy_, pointers.data(), lengths.data(), n, &length);
+        char *filter = tamis_leveldb_filter(policy_, pointers.data(), lengths.data(), n, &length);
         dst->append(filter, length);
         std::free(filter);
     }
@@ -106,9 +105,9 @@ class TamisPolicy : public leveldb::FilterPolicy {
     tamis_leveldb *policy_ = nullptr;
 };
 
-// ----------------------------------------------------------------------- the job
+// ------------------------------------------------------------------- the example
 
-// Every second number is a key, so that absent ones lie between those that are there.
+// Every second number is a key, so that absent keys lie between present ones.
 static std::string key(uint64_t number) {
     char text[32];
     std::snprintf(text, sizeof text, "user%012" PRIu64, number);
@@ -147,7 +146,7 @@ struct Result {
     double seconds;
 };
 
-// Gets of one parity; every even key must be found and no odd one.
+// Looks up keys of one parity; every even key must be found and no odd one.
 static uint64_t get(leveldb::DB *db, CountingEnv *env, uint64_t keys, uint64_t gets, uint64_t odd) {
     const uint64_t before = env->reads;
     uint64_t state = odd;
@@ -163,7 +162,7 @@ static uint64_t get(leveldb::DB *db, CountingEnv *env, uint64_t keys, uint64_t g
 static Result run(const std::string &path, const leveldb::FilterPolicy *policy, uint64_t keys,
                   uint64_t gets) {
     CountingEnv env;
-    // No cache, so that what is counted does not depend on what was read before.
+    // No cache, so that the count does not depend on earlier reads.
     std::unique_ptr<leveldb::Cache> cache(leveldb::NewLRUCache(0));
     leveldb::Options options;
     options.create_if_missing = true;
@@ -180,7 +179,8 @@ static Result run(const std::string &path, const leveldb::FilterPolicy *policy, 
     Result result;
     const auto start = std::chrono::steady_clock::now();
     result.absent_reads = get(db.get(), &env, keys, gets, 1);
-    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     result.present_reads = get(db.get(), &env, keys, gets, 0);
     result.bytes = table_bytes(path);
     db.reset();
@@ -201,21 +201,21 @@ int main(int argc, char **argv) {
     if (argc != 3) fail("usage: sstable DIRECTORY KEYS");
     const std::string path = std::string(argv[1]) + "/sstable.db";
     const uint64_t keys = std::strtoull(argv[2], nullptr, 10), gets = keys / 5;
-    if (keys < 10000) fail("with fewer than 10000 keys there is nothing to see");
+    if (keys < 10000) fail("at least 10000 keys are needed");
     std::filesystem::remove_all(path);
 
-    tamis_leveldb_options same_bits = TAMIS_LEVELDB_INIT, same_rate = TAMIS_LEVELDB_INIT;
+    tamis_leveldb_options same_bits = TAMIS_LEVELDB_INIT, same_fpr = TAMIS_LEVELDB_INIT;
     tamis_leveldb_options fast = TAMIS_LEVELDB_INIT;
     same_bits.bits_per_key = fast.bits_per_key = 10;
-    same_rate.rate = 0.01;
+    same_fpr.fpr = 0.01;
     fast.kind = TAMIS_BLOOM;
     const std::unique_ptr<const leveldb::FilterPolicy> own(leveldb::NewBloomFilterPolicy(10));
 
     const Result none = run(path, nullptr, keys, gets);
     const Result theirs = run(path, own.get(), keys, gets);
-    const TamisPolicy bits_policy(same_bits), rate_policy(same_rate), fast_policy(fast);
+    const TamisPolicy bits_policy(same_bits), fpr_policy(same_fpr), fast_policy(fast);
     const Result ours = run(path, &bits_policy, keys, gets);
-    const Result small = run(path, &rate_policy, keys, gets);
+    const Result small = run(path, &fpr_policy, keys, gets);
     const Result bloom = run(path, &fast_policy, keys, gets);
 
     std::printf("%" PRIu64 " keys; %" PRIu64 " gets of absent keys, %" PRIu64 " of present ones\n",

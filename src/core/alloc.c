@@ -2,13 +2,14 @@
 #define _DEFAULT_SOURCE 1
 #include "core/alloc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
 #endif
 
-/* From here on a table of the default allocator is mapped on its own: two huge pages. */
+/* Tables of the default allocator are mapped from this size on: two huge pages. */
 #define MAPPED_FROM ((uint64_t)4 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -20,12 +21,14 @@ void *tamis__alloc(const tamis_allocator *a, size_t size) {
 }
 
 void tamis__release(const tamis_allocator *a, void *block, size_t size) {
+    const int why = errno;
     if (block == NULL) return;
     if (is_default(a)) {
         free(block);
     } else {
         a->free(a->context, block, size == 0 ? 1 : size);
     }
+    errno = why;
 }
 
 bool tamis__array_size(uint64_t count, uint64_t each, size_t *size) {
@@ -35,7 +38,7 @@ bool tamis__array_size(uint64_t count, uint64_t each, size_t *size) {
 }
 
 #if defined(MAP_ANONYMOUS) && !defined(__EMSCRIPTEN__) && !defined(__wasm__)
-/* Maps one huge page more than asked for and gives back what lies outside the aligned part,
+/* Maps one huge page more than needed and unmaps what lies outside the aligned part,
  * because the kernel backs only aligned stretches with huge pages. */
 static void *map_aligned(size_t size) {
     if (size > SIZE_MAX - HUGE_PAGE) return NULL;
@@ -46,12 +49,12 @@ static void *map_aligned(size_t size) {
     if (before != 0) munmap(raw, before);
     if (before != HUGE_PAGE) munmap(raw + before + size, HUGE_PAGE - before);
 #if defined(MADV_HUGEPAGE)
-    (void)madvise(raw + before, size, MADV_HUGEPAGE); /* only a wish */
+    (void)madvise(raw + before, size, MADV_HUGEPAGE); /* only a hint */
 #endif
     return raw + before;
 }
-/* Whole pages, also where these are of 64 KiB (some ARM and POWER): there what lies behind could
- * not be given back from the middle of one. */
+/* Whole pages, including pages of 64 KiB (some ARM and POWER): the rest cannot be unmapped from
+ * the middle of one. */
 static size_t mapped_size(uint64_t size) { return (size_t)((size + 65535) & ~(uint64_t)65535); }
 static bool is_mapped(const tamis_allocator *a, uint64_t size) {
     return is_default(a) && size >= MAPPED_FROM;

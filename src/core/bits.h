@@ -21,7 +21,7 @@ TAMIS_TEMPLATE uint64_t tamis__mulhi(uint64_t a, uint64_t b) {
 #endif
 }
 
-/* Both halves: of one product, where the compiler has it; asked for one by one it computes two. */
+/* Both halves, of one product if the compiler supports it; separate calls compute two. */
 TAMIS_TEMPLATE uint64_t tamis__mulboth(uint64_t a, uint64_t b, uint64_t *low) {
 #if defined(__SIZEOF_INT128__)
     const tamis__u128 product = (tamis__u128)a * b;
@@ -68,7 +68,7 @@ TAMIS_TEMPLATE uint64_t tamis__unmix64(uint64_t x) {
     return x;
 }
 
-/* One multiply that makes a weak hash (counters, pointers) fit for use. */
+/* Makes a weak hash (counters, pointers) usable with one multiply. */
 TAMIS_TEMPLATE uint64_t tamis__spread(uint64_t x) {
     return tamis__fold(x, UINT64_C(0x9e3779b97f4a7c15));
 }
@@ -76,7 +76,7 @@ TAMIS_TEMPLATE uint64_t tamis__spread(uint64_t x) {
 TAMIS_TEMPLATE unsigned tamis__popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
 
 /* 1 if the number of ones is odd: the product of two vectors over GF(2), once they are ANDed.
- * The compiler's own: without a popcount instruction it folds, which a popcount would not. */
+ * The builtin folds if there is no popcount instruction; a popcount would not. */
 TAMIS_TEMPLATE unsigned tamis__parity(uint64_t x) { return (unsigned)__builtin_parityll(x); }
 
 /* Number of zero bits below the lowest one; x must not be 0. */

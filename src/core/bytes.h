@@ -84,7 +84,7 @@ struct tamis__reader {
     bool bad;
 };
 
-/* The next n bytes, or NULL (and bad from then on) if there are not so many. */
+/* The next n bytes; NULL, and `bad` is set, if fewer are left. */
 static inline const uint8_t *tamis__read_bytes(struct tamis__reader *r, size_t n) {
     if (r->bad || n > (size_t)(r->end - r->at)) {
         r->bad = true;

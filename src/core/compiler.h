@@ -1,4 +1,4 @@
-/* compiler.h - what the compiler must be told, in one place */
+/* compiler.h - attributes and builtins of the compiler */
 #ifndef TAMIS_CORE_COMPILER_H
 #define TAMIS_CORE_COMPILER_H
 
@@ -11,7 +11,7 @@
 #define TAMIS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TAMIS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* A look-up that will be read soon, and one that will be written. */
+/* Prefetch for reading, and for writing. */
 #define TAMIS_PREFETCH(address) __builtin_prefetch((address), 0, 3)
 #define TAMIS_PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
 

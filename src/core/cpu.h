@@ -6,7 +6,7 @@
 
 enum { TAMIS__CPU_AVX2 = 1u << 0, TAMIS__CPU_NEON = 1u << 1 };
 
-/* Asked once per filter, when its operations are chosen. */
+/* Called once per filter, when its operations are chosen. */
 uint32_t tamis__cpu(void);
 
 #endif

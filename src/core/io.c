@@ -19,32 +19,26 @@ int tamis__open(const char *path, int flags, mode_t mode) {
     return tamis__above_streams(open(path, flags | O_CLOEXEC, mode));
 }
 
-bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at) {
-    const uint8_t *from = bytes;
+/* Reads or, if `write`, writes all bytes. */
+static bool transfer(int descriptor, uint8_t *bytes, uint64_t length, uint64_t at, bool write) {
     while (length > 0) {
-        const size_t some = length < TAMIS__IO_MOST ? (size_t)length : TAMIS__IO_MOST;
-        const ssize_t n = pwrite(descriptor, from, some, (off_t)at);
+        const size_t some = length < TAMIS__IO_MAX ? (size_t)length : TAMIS__IO_MAX;
+        const ssize_t n = write ? pwrite(descriptor, bytes, some, (off_t)at)
+                                : pread(descriptor, bytes, some, (off_t)at);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = EIO; /* it takes no more */
+        if (n == 0) errno = EIO; /* the file has become shorter, or nothing was written */
         if (n <= 0) return false;
-        from += n;
+        bytes += n;
         at += (uint64_t)n;
         length -= (uint64_t)n;
     }
     return true;
 }
 
+bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at) {
+    return transfer(descriptor, (uint8_t *)(uintptr_t)bytes, length, at, true);
+}
+
 bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at) {
-    uint8_t *to = bytes;
-    while (length > 0) {
-        const size_t some = length < TAMIS__IO_MOST ? (size_t)length : TAMIS__IO_MOST;
-        const ssize_t n = pread(descriptor, to, some, (off_t)at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = EIO; /* it has become shorter */
-        if (n <= 0) return false;
-        to += n;
-        at += (uint64_t)n;
-        length -= (uint64_t)n;
-    }
-    return true;
+    return transfer(descriptor, bytes, length, at, false);
 }

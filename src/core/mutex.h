@@ -1,4 +1,4 @@
-/* mutex.h - one thread at a time, where there are threads */
+/* mutex.h - a mutex, or nothing on systems without threads */
 #ifndef TAMIS_CORE_MUTEX_H
 #define TAMIS_CORE_MUTEX_H
 
@@ -9,14 +9,14 @@ struct tamis__mutex {
     pthread_mutex_t mutex;
 };
 
-/* Without attributes and in memory of its own it cannot fail, nor can what follows. */
+/* Neither this nor the functions below can fail: there are no attributes. */
 static inline void tamis__mutex_open(struct tamis__mutex *m) {
     pthread_mutex_init(&m->mutex, NULL);
 }
 static inline void tamis__mutex_close(struct tamis__mutex *m) { pthread_mutex_destroy(&m->mutex); }
 
-/* Looks for a few microseconds before it sleeps: what it guards is over by then, and to sleep and
- * be woken takes longer. */
+/* Spins for a few microseconds before it sleeps: by then the lock is free, and sleeping and waking
+ * take longer. */
 static inline void tamis__mutex_lock(struct tamis__mutex *m) {
     for (int looks = 0; looks < 500; looks++) {
         if (pthread_mutex_trylock(&m->mutex) == 0) return;

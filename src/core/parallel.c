@@ -7,7 +7,7 @@
 #include <pthread.h>
 #endif
 
-/* More threads than this bring nothing to a job that is bound by memory. */
+/* More threads than this do not help a job that is bound by memory. */
 #define THREADS_MAX 64
 
 struct work {

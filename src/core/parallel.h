@@ -8,8 +8,8 @@
 
 /* Calls job(context, i) once for each i, on at most `threads` threads, this one included;
  * the order of starting is 0, 1, 2, ...  Returns when all are done.  After the first job that
- * fails no new ones are started, and its status is returned.  If a thread cannot be had, the
- * others do its work. */
+ * fails no new ones are started, and its status is returned.  If a thread cannot be created,
+ * the others do its work. */
 tamis_status tamis__parallel(unsigned threads, uint64_t count,
                              tamis_status (*job)(void *context, uint64_t i), void *context);
 

@@ -1,7 +1,7 @@
 /* block.h - the layout of a block table, and what the files of this family share
  *
  * The table is an array of lines of 64 bytes: one cache line each.  All bits of a key are in
- * one line, so a look-up reads one line and an add changes one.  A line is eight lanes of 64
+ * one line, so a lookup reads one line and an add changes one.  A line is eight lanes of 64
  * bits, and a key has `hashes` (1..16) bits, spread evenly over the lanes:
  *
  *     g       = spread(hash) * stir mod 2^64
@@ -19,37 +19,37 @@
  *            16  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |  0 1  |
  *
  * hashes = 8 * rounds + rest.  Each of the rounds sets one bit in every lane.  If there is a
- * rest, one round more sets a bit in `rest` neighbouring lanes, those with
- * (lane + turn) mod 8 < rest, where turn = seed mod 8: so all lanes fill alike.
+ * rest, a further round sets a bit in `rest` neighbouring lanes, those with
+ * (lane + turn) mod 8 < rest, where turn = seed mod 8, so that all lanes fill evenly.
  *
- * Lanes are little-endian.  Any bytes are a legal table: nothing in it can be wrong. */
+ * Lanes are little-endian.  Any bytes are a valid table. */
 #ifndef TAMIS_FAMILY_BLOCK_H
 #define TAMIS_FAMILY_BLOCK_H
 
 #include "core/bits.h"
 #include "core/compiler.h" /* TAMIS_HAVE_AVX2, TAMIS_HAVE_NEON */
-#include "family/family.h"
+#include "filter/family.h"
 
 #define BLOCK_LINE_BYTES 64
 #define BLOCK_LANES 8
 #define BLOCK_LANE_BITS 64
 #define BLOCK_LINE_BITS (BLOCK_LANES * BLOCK_LANE_BITS)
-/* A third round (17..24) would save 1 to 3 % of the bits at rates of 1e-7 and 1e-8 and nothing
- * at others. */
+/* A third round (17..24) would save 1 to 3 % of the bits at rates of 1e-7 and 1e-8, and nothing
+ * elsewhere. */
 #define BLOCK_HASHES_MAX 16
 
-/* tamis__spread alone leaves hashes with a pattern too close together: with a million hashes
- * i << 16 the rate was 176 times that asked for.  With one multiplication more it was kept for
- * 80 kinds of patterned hashes; it costs 0.2 ns a key in the cache and nothing out of it.
+/* tamis__spread alone leaves patterned hashes too close together: with a million hashes i << 16
+ * the rate was 176 times the target.  With one more multiplication it held for 80 kinds of
+ * patterned hashes, at 0.2 ns per key in cache and no cost out of cache.
  * Odd, otherwise arbitrary; part of the format. */
 #define BLOCK_STIR UINT64_C(0xd1342543de82ef95)
 
 TAMIS_TEMPLATE uint64_t block_stir(uint64_t hash) { return tamis__spread(hash) * BLOCK_STIR; }
 
 /* The words of the shape; the others are 0. */
-enum { BLOCK_LINES, BLOCK_HASHES, BLOCK_WORDS };
+enum { BLOCK_LINES, BLOCK_HASHES };
 
-/* Masks are made in four ways; each has its own operations. */
+/* The four forms of a mask; each has its own operations. */
 enum block_form {
     BLOCK_REST,       /* hashes 1..7: no full round */
     BLOCK_ROUND,      /* 8 */
@@ -58,7 +58,7 @@ enum block_form {
     BLOCK_FORMS
 };
 
-/* What the pass over a whole table finds. */
+/* Result of a pass over the whole table. */
 struct block_tally {
     uint64_t ones;  /* bits that are set */
     double matches; /* sum over the lines of the chance that an absent key matches */
@@ -79,8 +79,8 @@ extern const struct block_path tamis__block_avx2;
 extern const struct block_path tamis__block_neon;
 #endif
 
-/* Row `rest` has 1 for a lane that takes part in the rest and 0 for one that does not, twice
- * over: those of turn t are the eight from t on. */
+/* Row `rest` has 1 for a lane that takes part in the rest and 0 for one that does not, repeated
+ * twice: the row for turn t is the eight entries from t on. */
 extern const uint64_t tamis__block_ones[BLOCK_LANES][2 * BLOCK_LANES];
 
 #endif

@@ -13,14 +13,14 @@
  *     q_c = sum_d P(c probes make d places) P(d given bits are set)
  *
  * A line matches an absent key with q_rounds^(8-rest) q_(rounds+1)^rest, if lanes are
- * independent.  With a rest they are not quite: of the rest's bits, neighbouring lanes get more
- * from the same keys than distant lanes do.  A second-order correction takes that in; it is
- * between +0.7 % (3 hashes) and -1.4 % (13) of the rate.
+ * independent.  With a rest they are slightly dependent: neighbouring lanes get more of the
+ * rest's bits from the same keys than distant lanes do.  A second-order correction accounts for
+ * that; it is between +0.7 % (3 hashes) and -1.4 % (13) of the rate.
  *
- * The deviation is that of the mean of L lines.  The part of a line's variance that a straight
- * line through its load explains is taken off, because the sum of all loads is known.  With a
- * rest it comes out too large, by up to 1.8 times for 1 hash, which is on the safe side: lanes
- * are taken as independent there.
+ * The deviation is that of the mean of L lines.  The part of a line's variance that is linear in
+ * its load is subtracted, because the sum of all loads is known.  With a rest the result is too
+ * large, by up to 1.8 times for 1 hash, because lanes are taken as independent there; the error
+ * is on the safe side.
  *
  * Against the mean over 60000 tables of 100 lines, filled with hashes, the mean is right within
  * 0.4 % for 1 to 16 hashes at rates from 49 % to 1e-6. */
@@ -33,7 +33,7 @@
 /* Probes of one lane by two absent keys at once, for the variance. */
 #define PROBES_MAX 4
 
-/* More keys than this in a line set all of its bits. */
+/* A line with more keys than this has all bits set. */
 #define LOAD_MAX 65536.0
 
 struct layout {
@@ -72,7 +72,7 @@ static struct layout layout_of(unsigned hashes) {
     return s;
 }
 
-/* q_c from z.  It is linear in z, so from the derivative of z it makes that of q_c. */
+/* q_c from z.  It is linear in z, so the derivative of z gives that of q_c. */
 static double lane_chance(unsigned c, const double z[PROBES_MAX + 1]) {
     /* P(c probes make d places), without the factor 64^(1-c). */
     static const double places[PROBES_MAX + 1][PROBES_MAX + 1] = {
@@ -94,11 +94,11 @@ static double lane_chance(unsigned c, const double z[PROBES_MAX + 1]) {
 /* d ln q_c / dt, where t is the number of bits that a lane got. */
 static double lane_slope(unsigned c, const double z[PROBES_MAX + 1], double q) {
     /* ln(1 - j/64) */
-    static const double rate[PROBES_MAX + 1] = {0, -0.015748356968139168, -0.0317486983145803,
-                                                -0.048009219186360606, -0.06453852113757118};
+    static const double fpr[PROBES_MAX + 1] = {0, -0.015748356968139168, -0.0317486983145803,
+                                               -0.048009219186360606, -0.06453852113757118};
     if (c == 0 || q <= 0) return 0;
     double change[PROBES_MAX + 1];
-    for (unsigned j = 0; j <= PROBES_MAX; j++) change[j] = rate[j] * z[j];
+    for (unsigned j = 0; j <= PROBES_MAX; j++) change[j] = fpr[j] * z[j];
     return lane_chance(c, change) / q;
 }
 

@@ -1,4 +1,4 @@
-/* block_model.h - how often a block filter is wrong, and how many keys a fill stands for
+/* block_model.h - the false positive rate of a block filter, and the number of keys from its fill
  *
  * Pure functions of the numbers of lines, hashes and keys. */
 #ifndef TAMIS_FAMILY_BLOCK_MODEL_H
@@ -6,10 +6,9 @@
 
 #include <stdint.h>
 
-/* The share of absent keys that a filter takes for present varies with the keys that are in
- * it, the more the smaller the table is. */
+/* The false positive rate varies with the set of keys, the more the smaller the table is. */
 struct tamis__block_forecast {
-    double mean;      /* over all sets of so many keys */
+    double mean;      /* over all sets of this number of keys */
     double deviation; /* one standard deviation from set to set */
 };
 
@@ -19,7 +18,7 @@ struct tamis__block_forecast tamis__block_forecast(uint64_t lines, unsigned hash
  * one standard deviation of that estimate. */
 double tamis__block_distinct(uint64_t lines, unsigned hashes, double fill, double *deviation);
 
-/* Two keys of a line that have the same seed cannot be told apart: the chance of that. */
+/* The probability that two keys of a line have the same seed, and so the same bits. */
 #define BLOCK_SAME_SEED 0x1p-32
 
 #endif

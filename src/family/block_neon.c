@@ -2,12 +2,13 @@
  *
  * As with AVX2, the products of two lanes are the halves of one 64-bit number: the upper half
  * belongs to a lane of the line's first half, the lower one to the lane four further on. */
-#include "core/compiler.h"
+#include "family/block.h"
 
 #if defined(TAMIS_HAVE_NEON)
 #include <arm_neon.h>
 
 #define BLOCK_TARGET
+#define BLOCK_VECTORS
 #include "family/block_kernel.h"
 
 #define NEON_VECTORS 4
@@ -74,7 +75,7 @@ BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place
 }
 
 BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place at, unsigned rounds,
-                               bool rest, bool tell) {
+                               bool rest, bool report) {
     const struct neon_mask mask = neon_mask_of(t, at.seed, rounds, rest);
     uint64x2_t missing = vdupq_n_u64(0);
     for (unsigned i = 0; i < NEON_VECTORS; i++) {
@@ -82,15 +83,9 @@ BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place a
         missing = vorrq_u64(missing, vbicq_u64(mask.pair[i], lanes));
         vst1q_u8(at.line + 16 * i, vreinterpretq_u8_u64(vorrq_u64(lanes, mask.pair[i])));
     }
-    return tell && neon_any(missing);
-}
-
-BLOCK_TEMPLATE uint64_t block_word(const uint8_t *line, unsigned lane) {
-    return tamis__load64(line + 8 * lane);
+    return report && neon_any(missing);
 }
 
 BLOCK_INSTANCES(tamis__block_neon, "neon")
 
-#else
-typedef int tamis__block_neon_is_not_here;
 #endif

@@ -1,21 +1,21 @@
 /* bloom.c - the classic Bloom filter (Bloom, 1970): any number of bits, any number of hashes
  *
- * A key owns k of m bits (probe.h says which).  To add it, set them; it may be there if all
- * are set.  Two filters of the same shape are united or intersected by OR and AND.
+ * A key has k of m bits (see probe.h).  An add sets them; a key is possibly in the set if all of
+ * them are set.  OR and AND of two filters of the same shape give union and intersection.
  *
  *     table   bit q is bit q % 8 of byte q / 8; padded with zeros to a multiple of 8 bytes
- *     shape   word[0] m, word[1] k; other systems' filters (bloom_foreign.c) have the same two
+ *     shape   word[0] m, word[1] k; compatible formats have the same two
  *             word[2] 1: the bits come in pairs, two of a line of 64 bytes
  *
- * Bits anywhere are the textbook's way, and what m and k of the user's own get.  In pairs a key
- * is in half as many lines for next to no space (probe.c), and lines are what a key costs: so
- * are all tables that are sized for a rate and are larger than the nearest cache.
+ * Independent bits are the textbook's filter, used when the caller fixes m and k.  In pairs a key
+ * touches half as many cache lines for almost no space (probe.c), and cache lines are what an
+ * operation costs.  So all tables that are sized for a rate and exceed the L1 cache use pairs.
  *
  * probe_kernel.h has the operations, bloom_avx2.c batches of pairs with AVX2.
  *
- * Costs   1.44 log2(1/p) bits a key, 0.3 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
- *         an absent key 1.3: the first pairs are prefetched for a group of keys, the rest
- *         only for those that pass them. */
+ * Costs   1.44 log2(1/p) bits per key, 0.3 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
+ *         an absent key 1.3: a batch prefetches the first pairs of a group of keys, and the rest
+ *         only for keys that pass them. */
 #include "core/bytes.h"
 #include "core/cpu.h"
 #include "family/bloom_table.h"
@@ -26,12 +26,12 @@
 
 static uint64_t bloom_bytes(uint64_t bits) { return tamis__div_up(bits, 64) * 8; }
 
-/* ---- the operations: alone, and shared between threads */
+/* ---- the operations: exclusive, and shared between threads */
 
-BLOOM_INSTANCE(alone, TAMIS__SCHEME_OWN, false)
-BLOOM_INSTANCE(shared, TAMIS__SCHEME_OWN, true)
-BLOOM_INSTANCE(alone_pairs, SCHEME_PAIRED, false)
-BLOOM_INSTANCE(shared_pairs, SCHEME_PAIRED, true)
+BLOOM_INSTANCE(alone, &rule_own, false)
+BLOOM_INSTANCE(shared, &rule_own, true)
+BLOOM_INSTANCE(alone_pairs, &rule_pairs, false)
+BLOOM_INSTANCE(shared_pairs, &rule_pairs, true)
 
 #if defined(TAMIS_HAVE_AVX2)
 static const struct tamis__ops alone_avx2_ops = {
@@ -64,9 +64,9 @@ static const struct tamis__ops *bloom_ops(const struct tamis__shape *shape, uint
 
 /* ---- sizing */
 
-static tamis_status bloom_shape(const struct tamis__want *want, struct tamis__shape *shape) {
+static tamis_status bloom_shape(const struct tamis__spec *spec, struct tamis__shape *shape) {
     struct tamis__places size;
-    const tamis_status status = tamis__probe_size(want, BITS_MAX, true, &size);
+    const tamis_status status = tamis__probe_size(spec, BITS_MAX, true, &size);
     if (status != TAMIS_OK) return status;
     *shape = (struct tamis__shape){.word = {size.places, size.hashes, size.paired},
                                    .table_bytes = bloom_bytes(size.places)};
@@ -78,14 +78,14 @@ static struct tamis__places bloom_places(const struct tamis__shape *shape) {
                                   shape->word[PAIRED] != 0};
 }
 
-static double bloom_rate(const struct tamis__shape *shape, double keys) {
+static double bloom_fpr(const struct tamis__shape *shape, double keys) {
     const struct tamis__places of = bloom_places(shape);
-    return tamis__probe_rate(&of, keys);
+    return tamis__probe_fpr(&of, keys);
 }
 
 static void bloom_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
-    /* Half of the bits are set at capacity, so an absent key is known after two bits; of pairs a
-     * quarter is passed, so after 4/3 lines. */
+    /* Half of the bits are set at capacity, so a lookup of an absent key ends after two bits on
+     * average.  An absent key passes a pair with probability 1/4, so it reads 4/3 lines. */
     const uint32_t hashes = (uint32_t)shape->word[HASHES], lines = shape->word[PAIRED] ? 2 : 1;
     traits->hashes = hashes;
     traits->cache_lines = hashes <= lines ? 1 : lines == 2 ? 4.0 / 3 : 2;
@@ -93,12 +93,9 @@ static void bloom_traits(const struct tamis__shape *shape, struct tamis__traits 
 
 static bool bloom_check(const struct tamis__shape *shape) {
     const uint64_t bits = shape->word[BITS], hashes = shape->word[HASHES];
-    for (int i = PAIRED + 1; i < TAMIS__SHAPE_WORDS; i++) {
-        if (shape->word[i] != 0) return false;
-    }
-    if (shape->word[PAIRED] > 1) return false;
+    if (shape->word[PAIRED] > 1 || !tamis__shape_ends(shape, PAIRED)) return false;
     if (shape->word[PAIRED] && bits % TAMIS__PAIR_LINE != 0) return false;
-    return shape->scheme == TAMIS__SCHEME_OWN && bits >= 1 && bits <= BITS_MAX && hashes >= 1 &&
+    return shape->layout == 0 && bits >= 1 && bits <= BITS_MAX && hashes >= 1 &&
            hashes <= TAMIS__PROBES_MAX && shape->table_bytes == bloom_bytes(bits);
 }
 
@@ -107,17 +104,17 @@ static uint32_t bloom_version(const tamis_filter *f) { return f->shape.word[PAIR
 static void bloom_state(const tamis_filter *f, struct tamis__state *state) {
     const struct tamis__places of = bloom_places(&f->shape);
     tamis__bloom_state(f, state);
-    state->rate_now = tamis__probe_rate_of_fill(&of, state->distinct, state->fill);
+    state->fpr_now = tamis__probe_fpr_of_fill(&of, state->distinct, state->fill);
 }
 
 static size_t bloom_touched(const tamis_filter *f, uint64_t hash,
-                            uint64_t offsets[TAMIS__TOUCHED_MOST]) {
+                            uint64_t offsets[TAMIS__TOUCHED_MAX]) {
     const size_t count = (size_t)f->shape.word[HASHES];
     const struct tamis__probe first = tamis__probe_first(hash);
     if (f->shape.word[PAIRED]) {
-        write_places(f, first, count, offsets, SCHEME_PAIRED, false, false);
+        write_positions(f, first, count, offsets, &rule_pairs, false, false);
     } else {
-        write_places(f, first, count, offsets, TAMIS__SCHEME_OWN, false, false);
+        write_positions(f, first, count, offsets, &rule_own, false, false);
     }
     for (size_t i = 0; i < count; i++) offsets[i] /= 8;
     return count;
@@ -140,7 +137,7 @@ const struct tamis__family tamis__bloom = {
     .caps = TAMIS_CAN_ADD | TAMIS_CAN_UNION | TAMIS_CAN_INTERSECT | TAMIS_CAN_SHARE,
     .object_size = sizeof(tamis_filter),
     .shape = bloom_shape,
-    .rate = bloom_rate,
+    .fpr = bloom_fpr,
     .traits = bloom_traits,
     .check = bloom_check,
     .ops = bloom_ops,
@@ -148,5 +145,5 @@ const struct tamis__family tamis__bloom = {
     .prefetch = bloom_prefetch,
     .version = bloom_version,
     .state = bloom_state,
-    .merge = tamis__bloom_merge,
+    .merge = tamis__merge_bits,
 };

@@ -1,22 +1,22 @@
-/* bloom_avx2.c - batches of a Bloom filter in pairs: the places of eight keys at a time
+/* bloom_avx2.c - batches of a Bloom filter in pairs: the positions of eight keys at a time
  *
- * The steps are those of probe_kernel.h: the first line of all keys of a group is visited, those
- * that pass are gathered, and go on to the end; where most keys were there, the next group goes to
- * the end at once, and so do the first keys, since nothing is known then.  Here the probe sequences
- * of eight keys are in two vectors of four lanes, their places, made by products of 32 bits, in one
- * of eight: so the table must have fewer than 2^32 bits.
+ * The steps are those of probe_kernel.h: test the first line of all keys of a group, collect the
+ * keys that pass, and test the rest of those.  If most keys of a group were present, the next
+ * group tests all positions at once; so does the first group, when nothing is known yet.  The
+ * probe sequences of eight keys are two vectors of four lanes; their positions, products of 32
+ * bits, are one vector of eight.  So the table must have fewer than 2^32 bits.
  *
  *     sequences   | key 0 | key 1 | key 2 | key 3 |   | key 4 | key 5 | key 6 | key 7 |
  *     lines       | 0 | 4 | 1 | 5 | 2 | 6 | 3 | 7 |   the upper halves of both products
  *     r           the same of the lower halves (see probe.h)
  *
- * A visit has a vector of first places and one of second places; of an odd number of probes the
- * very last one is written down and not used.
+ * A visit has a vector of first positions and one of second positions; with an odd number of
+ * probes the very last one is stored and not used.
  *
- * Bits are read from words of 32, which are loaded one by one and put together to a vector.  What
- * is kept of a key that passes is its hash: to make the state of its probes again, in vectors,
- * takes less than to keep it. */
-#include "core/compiler.h"
+ * Bits are read from 32-bit words, loaded one by one and combined into a vector.  Only the hash of
+ * a key that passes is kept: computing the state of its probes again, in vectors, is cheaper than
+ * storing it. */
+#include "family/bloom_table.h"
 
 #if defined(TAMIS_HAVE_AVX2)
 #include <string.h>
@@ -24,25 +24,23 @@
 #include "core/avx2.h"
 #include "core/bits.h"
 #include "core/bytes.h"
-#include "family/bloom_table.h"
 #include "family/probe.h"
 #include "family/probe_shape.h"
 
 #define LANES 8
-#define GROUP 128   /* keys, fewer if they have many probes: */
-#define PLACES 1024 /* so many places are kept for a group */
-#define PAIR 2      /* places of a visit */
+#define PAIR 2 /* positions per visit */
 
-/* In a table that is far (TAMIS__PROBE_FETCHED), and therefore read ahead, the first keys, taken to
- * the end, tell whether the others are sorted.  (Of 104 keys at 1.2 MB, when bits were anywhere,
- * absent ones took 7.6 ns each when they were sorted and 9.1 when not, present ones 13.2 and 9.2.)
- * In a near one all visits at once cost about as much as one and the sorting. */
-#define SAMPLE 16 /* of whole vectors, and as many as any group has */
+/* In a table out of cache (TAMIS__PROBE_FETCHED), which is prefetched, a sample of keys is tested
+ * to the end and decides whether the others are filtered by their first visit.  (Of 104 keys at
+ * 1.2 MB, with independent bits, absent ones took 7.6 ns each with filtering and 9.1 without,
+ * present ones 13.2 and 9.2.)  In cache, all visits at once cost about as much as one visit and
+ * the filtering. */
+#define SAMPLE 16 /* whole vectors; no group has fewer keys */
 
 /* What is the same for all keys. */
 struct bloom {
     uint8_t *table;
-    uint64_t probes, visits; /* two probes each, but for the last one of an odd number */
+    uint64_t probes, visits; /* two probes each; the last has one if their number is odd */
     __m256i lines;
 };
 
@@ -53,22 +51,19 @@ struct sequences {
 
 TAMIS_AVX2_TEMPLATE struct bloom bloom_of(const tamis_filter *f) {
     const uint64_t probes = f->shape.word[HASHES];
-    const struct bloom b = {
-        .table = f->table,
-        .probes = probes,
-        .visits = (probes + 1) / PAIR,
-        .lines = tamis__avx2_all(f->shape.word[BITS] / TAMIS__PAIR_LINE),
-    };
-    return b;
+    return (struct bloom){.table = f->table,
+                          .probes = probes,
+                          .visits = (probes + 1) / PAIR,
+                          .lines = tamis__avx2_all(f->shape.word[BITS] / TAMIS__PAIR_LINE)};
 }
 
 /* Keys in a group: whole vectors. */
 TAMIS_AVX2_TEMPLATE size_t group_size(uint64_t visits) {
-    const uint64_t most = PLACES / (visits * PAIR) / LANES * LANES;
-    return most < GROUP ? (size_t)most : GROUP;
+    const uint64_t max = TAMIS__PROBED_POSITIONS / (visits * PAIR) / LANES * LANES;
+    return max < TAMIS__PROBED_KEYS ? (size_t)max : TAMIS__PROBED_KEYS;
 }
 
-/* ---- places */
+/* ---- positions */
 
 /* tamis__probe_first */
 TAMIS_AVX2_TEMPLATE struct sequences sequences_of(const uint64_t *hashes) {
@@ -84,7 +79,7 @@ TAMIS_AVX2_TEMPLATE struct sequences sequences_of(const uint64_t *hashes) {
     return s;
 }
 
-/* Goes on to the next visit; `step` grows with each. */
+/* Advances to the next visit; `step` grows with each. */
 TAMIS_AVX2_TEMPLATE void sequences_next(struct sequences *s, __m256i *step) {
     for (unsigned half = 0; half < 2; half++) {
         s->x[half] = _mm256_add_epi64(s->x[half], s->y[half]);
@@ -99,7 +94,7 @@ TAMIS_AVX2_TEMPLATE __m256i product_of(__m256i x, __m256i range) {
                             _mm256_srli_epi64(_mm256_mul_epu32(x, range), 32));
 }
 
-/* tamis__probe_pair: the first places of this visit of eight keys, then the second ones. */
+/* tamis__probe_pair: the first positions of this visit of eight keys, then the second ones. */
 TAMIS_AVX2_TEMPLATE void store_pair(const struct bloom *b, const struct sequences *s,
                                     uint32_t *places) {
     const __m256i even = product_of(s->x[0], b->lines), odd = product_of(s->x[1], b->lines);
@@ -121,7 +116,7 @@ TAMIS_AVX2_TEMPLATE void write_sequences(const uint64_t *hashes, size_t count,
     for (size_t i = 0; i < count; i += LANES) *sequences++ = sequences_of(hashes + i);
 }
 
-/* Fetches the lines of eight places. */
+/* Prefetches the lines of eight positions. */
 TAMIS_AVX2_TEMPLATE void fetch_lines(const struct bloom *b, const uint32_t *places, bool write) {
     for (unsigned lane = 0; lane < LANES; lane++) {
         const uint8_t *at = b->table + (places[lane] >> 3);
@@ -130,15 +125,14 @@ TAMIS_AVX2_TEMPLATE void fetch_lines(const struct bloom *b, const uint32_t *plac
     }
 }
 
-/* Writes down the places of visits [from, to) of `count` keys, rounded up to whole vectors, and
- * fetches them: vector by vector, and visit by visit in each.  What is not fetched waits for
- * arithmetic: then the sequences, of which each is a long chain of products, are made before (5.4
- * instead of 5.9 ns at 10 thousand keys; where memory is waited for, it is the other way around).
- */
+/* Stores the positions of visits [from, to) of `count` keys, rounded up to whole vectors, and
+ * prefetches them: vector by vector, and visit by visit in each.  Without prefetching the
+ * arithmetic is the bottleneck: then the sequences, each a long chain of products, are computed
+ * first (5.4 instead of 5.9 ns at 10,000 keys; out of cache the opposite order is faster). */
 TAMIS_AVX2_TEMPLATE void write_places(const struct bloom *b, const uint64_t *hashes, size_t count,
                                       uint64_t from, uint64_t to, uint32_t *places, bool fetch,
                                       bool write) {
-    struct sequences made[(GROUP + LANES) / LANES];
+    struct sequences made[(TAMIS__PROBED_KEYS + LANES) / LANES];
     if (!fetch) write_sequences(hashes, count, made);
     for (size_t i = 0; i < count; i += LANES) {
         struct sequences s = fetch ? sequences_of(hashes + i) : made[i / LANES];
@@ -152,16 +146,16 @@ TAMIS_AVX2_TEMPLATE void write_places(const struct bloom *b, const uint64_t *has
     }
 }
 
-/* ---- asking */
+/* ---- lookup */
 
-/* Of a shared filter, others may be setting bits of the word meanwhile. */
+/* Other threads may be setting bits of the word if the filter is shared. */
 TAMIS_AVX2_TEMPLATE int word_of(const struct bloom *b, uint32_t place) {
     const int *word = (const int *)(const void *)b->table + (place >> 5);
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-/* The words of 32 bits that eight places are in.  By single loads: a gather takes a third longer
- * (4.9 instead of 4.1 ns for a present key at 10 thousand keys). */
+/* The 32-bit words of eight positions.  By single loads: a gather takes a third longer (4.9
+ * instead of 4.1 ns for a present key at 10,000 keys). */
 TAMIS_AVX2_TEMPLATE __m256i words_of(const struct bloom *b, const uint32_t *places) {
     __m128i low = _mm_cvtsi32_si128(word_of(b, places[0]));
     __m128i high = _mm_cvtsi32_si128(word_of(b, places[4]));
@@ -174,7 +168,7 @@ TAMIS_AVX2_TEMPLATE __m256i words_of(const struct bloom *b, const uint32_t *plac
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Are the bits of eight keys set at the places of so many probes?  A byte for each key, 0 or 1. */
+/* Are the bits of eight keys set at the positions of `probes` probes?  A byte per key, 0 or 1. */
 TAMIS_AVX2_TEMPLATE uint64_t test_places(const struct bloom *b, const uint32_t *places,
                                          uint64_t probes) {
     const __m256i order =
@@ -197,8 +191,8 @@ TAMIS_AVX2_TEMPLATE uint64_t first_probes(const struct bloom *b) {
     return b->probes < PAIR ? b->probes : PAIR;
 }
 
-/* The first visit of all keys; of absent ones three of four fail.  Gathers the hashes and the
- * numbers of those that pass, and returns how many they are. */
+/* The first visit of all keys; three of four absent keys fail it.  Collects the hashes and the
+ * indexes of the keys that pass, and returns their number. */
 TAMIS_AVX2_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places,
                                 const uint64_t *hashes, size_t count, bool *answers, uint64_t *kept,
                                 uint8_t *number) {
@@ -216,7 +210,7 @@ TAMIS_AVX2_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places,
     return passed;
 }
 
-/* Takes those that passed to the end; returns how many may be there. */
+/* Tests the rest of the keys that passed; returns how many are possibly in the set. */
 TAMIS_AVX2_TEMPLATE size_t test_kept(const struct bloom *b, uint32_t *places, uint64_t *kept,
                                      const uint8_t *number, size_t passed, bool *answers,
                                      bool fetch) {
@@ -235,16 +229,16 @@ TAMIS_AVX2_TEMPLATE size_t test_kept(const struct bloom *b, uint32_t *places, ui
     return found;
 }
 
-/* `count` is of whole vectors.  `*sifted` tells whether most keys are expected to be absent: then
- * one visit sorts them out; otherwise all go to the end at once.  As it was with this group
- * it is expected of the next. */
+/* `count` is a multiple of the vector length.  `*sifted`: are most keys expected to be absent?
+ * Then one visit filters them; otherwise all positions are tested at once.  The result of this
+ * group predicts the next. */
 TAMIS_AVX2_TEMPLATE size_t contains_group(const struct bloom *b, const uint64_t *hashes,
                                           size_t count, bool *answers, bool fetch, bool *sifted) {
-    uint32_t places[PLACES];
+    uint32_t places[TAMIS__PROBED_POSITIONS];
     size_t found = 0;
     if (*sifted) {
-        uint64_t kept[GROUP + LANES];
-        uint8_t number[GROUP + LANES];
+        uint64_t kept[TAMIS__PROBED_KEYS + LANES];
+        uint8_t number[TAMIS__PROBED_KEYS + LANES];
         write_places(b, hashes, count, 0, 1, places, fetch, false);
         const size_t passed = sift(b, places, hashes, count, answers, kept, number);
         found = test_kept(b, places, kept, number, passed, answers, fetch);
@@ -260,12 +254,12 @@ TAMIS_AVX2_TEMPLATE size_t contains_group(const struct bloom *b, const uint64_t 
     return found;
 }
 
-/* The last keys: made up to a whole vector by others, which do not count. */
+/* The last keys, padded to a whole vector by others whose results are ignored. */
 TAMIS_AVX2_TEMPLATE size_t contains_last(const struct bloom *b, const uint64_t *hashes,
                                          size_t count, bool *answers, bool fetch, bool *sifted) {
     const size_t whole = (count + LANES - 1) / LANES * LANES;
-    uint64_t all_hashes[GROUP] = {0};
-    bool all_answers[GROUP];
+    uint64_t all_hashes[TAMIS__PROBED_KEYS] = {0};
+    bool all_answers[TAMIS__PROBED_KEYS];
     memcpy(all_hashes, hashes, count * sizeof *hashes);
     size_t found = contains_group(b, all_hashes, whole, all_answers, fetch, sifted);
     for (size_t i = count; i < whole; i++) found -= all_answers[i];
@@ -278,7 +272,7 @@ TAMIS_AVX2_TEMPLATE size_t contains_all(const tamis_filter *f, const uint64_t *h
     const struct bloom b = bloom_of(f);
     const size_t group = group_size(b.visits);
     const bool sampled = far && count > SAMPLE;
-    bool sifted = false, unread[GROUP];
+    bool sifted = false, unread[TAMIS__PROBED_KEYS];
     size_t found = 0;
     for (size_t n = sampled ? SAMPLE : group; count >= n; n = group) {
         found += contains_group(&b, hashes, n, answers == NULL ? unread : answers, far, &sifted);
@@ -299,9 +293,9 @@ TAMIS_TARGET_AVX2 size_t tamis__bloom_contains_avx2(const tamis_filter *f, const
                : contains_all(f, lo, count, answers, false);
 }
 
-/* ---- adding */
+/* ---- add */
 
-/* Sets the bit; returns the word as it was, shifted so that the bit is its lowest. */
+/* Sets the bit; returns the old word, shifted so that the bit is its lowest. */
 TAMIS_AVX2_TEMPLATE uint64_t set_place(const struct bloom *b, uint32_t place) {
     uint64_t *words = (uint64_t *)(void *)b->table;
     const uint64_t before = words[place >> 6];
@@ -309,7 +303,7 @@ TAMIS_AVX2_TEMPLATE uint64_t set_place(const struct bloom *b, uint32_t place) {
     return before >> (place & 63);
 }
 
-/* Adds key `i` of a vector; returns 1 if it was there, else 0. */
+/* Adds key `i` of a vector; returns 1 if it was present, else 0. */
 TAMIS_AVX2_TEMPLATE uint64_t set_key(const struct bloom *b, const uint32_t *places, size_t i) {
     static const uint8_t lane_of[LANES] = {0, 2, 4, 6, 1, 3, 5, 7};
     uint64_t all = 1;
@@ -318,8 +312,8 @@ TAMIS_AVX2_TEMPLATE uint64_t set_key(const struct bloom *b, const uint32_t *plac
     return all;
 }
 
-/* Adds the first keys of a vector, in order, and tells which were new; returns how many were not.
- */
+/* Adds the first keys of a vector, in order, and reports which were new; returns how many were
+ * not. */
 TAMIS_AVX2_TEMPLATE size_t set_keys(const struct bloom *b, const uint32_t *places, size_t count,
                                     bool *fresh) {
     size_t known = 0;
@@ -331,9 +325,8 @@ TAMIS_AVX2_TEMPLATE size_t set_keys(const struct bloom *b, const uint32_t *place
     return known;
 }
 
-/* The same for a whole vector, but asks first, and leaves those that are there alone: loads overlap
- * where one that waits for a store does not, and lines that do not change need not be written back.
- */
+/* The same for a whole vector, but looks the keys up first and skips those that are present: loads
+ * overlap where a load that waits for a store does not, and unchanged lines need no write-back. */
 TAMIS_AVX2_TEMPLATE size_t set_absent(const struct bloom *b, const uint32_t *places, bool *fresh) {
     const uint64_t there = test_places(b, places, b->probes);
     if (there == UINT64_C(0x0101010101010101)) {
@@ -349,16 +342,16 @@ TAMIS_AVX2_TEMPLATE size_t set_absent(const struct bloom *b, const uint32_t *pla
     return known;
 }
 
-/* Keys are asked first as long as most are known: to do so always would save known ones a tenth,
- * but new ones would take a tenth longer, in a near table a third. */
+/* Looks keys up first as long as most are present.  Doing so always would save a tenth for present
+ * keys, but new keys would take a tenth longer, in cache a third. */
 TAMIS_AVX2_TEMPLATE void add_group(const struct bloom *b, const uint64_t *hashes, size_t count,
                                    bool *fresh, bool far) {
-    uint32_t places[PLACES];
+    uint32_t places[TAMIS__PROBED_POSITIONS];
     bool ask = false;
     write_places(b, hashes, count, 0, b->visits, places, far, true);
     for (size_t i = 0; i < count; i += LANES) {
         const uint32_t *at = places + i * PAIR * b->visits;
-        if (fresh == NULL) { /* to find out would cost a third more */
+        if (fresh == NULL) { /* looking up first would cost a third more */
             for (uint64_t j = 0; j < b->probes * LANES; j++) set_place(b, at[j]);
             continue;
         }
@@ -405,6 +398,4 @@ TAMIS_TARGET_AVX2 tamis_status tamis__bloom_add_avx2(tamis_filter *f, const uint
     return TAMIS_OK;
 }
 
-#else
-typedef int tamis__bloom_avx2_is_not_here;
 #endif

@@ -1,26 +1,26 @@
-/* counting.c - a Bloom filter with counters (Fan, Cao, Almeida, Broder, 2000): removes
+/* counting.c - counting Bloom filter (Fan, Cao, Almeida, Broder, 2000): removes
  *
- * In place of each of the m bits stands a 4-bit counter; a key owns k of them (probe.h, the
- * same places as in a bloom filter of m bits).  Adding counts them up, removing counts them
- * down, and a key may be there if none is 0.
+ * Each of the m bits is replaced by a 4-bit counter; a key has k of them (probe.h, the same
+ * positions as in a bloom filter of m bits).  An add increments them, a removal decrements them,
+ * and a key is possibly in the set if none is 0.
  *
  *     table   counter q is the low (q even) or high (q odd) half of byte q / 2; padded with
  *             zeros to a multiple of 8 bytes
  *     shape   word[0] m, word[1] k
  *
- * A counter that reaches 15 stays there: from then on nobody knows how many keys it stands
- * for, and counting it down could lose one of them.  So a key that was added 15 times is kept
- * for good.  By chance alone a counter of a filter at capacity gets there once in 10^15.
+ * A counter that reaches 15 is saturated and never changes again: decrementing it could lose one
+ * of the keys that share it.  So a key that was added 15 times stays for good.  By chance alone a
+ * counter of a filter at capacity saturates once in 10^15.
  *
- * A removal first makes sure that the key's counters can be counted down; if one is 0 the key
- * is certainly absent, and nothing changes.  A key may own a counter twice; then both probes
- * count.
+ * A removal first checks that the key's counters can be decremented; if one is 0 the key is
+ * definitely absent, and nothing changes.  A key may have the same counter twice; then both
+ * probes count.
  *
- * To ask, a counter that is not 0 is a bit that is set, as it is of bloom: probe_kernel.h does it.
+ * A lookup treats a counter that is not 0 as a set bit: probe_kernel.h serves both.
  *
- * Costs   four times a bloom filter; an operation touches k lines. */
+ * Costs   four times the space of a bloom filter; an operation touches k lines. */
 #include "core/bytes.h"
-#include "core/ones.h"
+#include "core/popcount.h"
 #include "family/probe_kernel.h"
 
 enum { COUNTERS = BITS };
@@ -34,7 +34,7 @@ TAMIS_TEMPLATE unsigned counter_get(const uint8_t *table, uint64_t q) {
     return (unsigned)(table[q >> 1] >> (4 * (q & 1))) & 15u;
 }
 
-/* Adds `by` (+1 or -1) unless the counter is stuck; it must not be 0 when counted down. */
+/* Adds `by` (+1 or -1) unless the counter is saturated; it must not be 0 if `by` is -1. */
 TAMIS_TEMPLATE void counter_move(uint8_t *table, uint64_t q, int by) {
     const unsigned now = counter_get(table, q);
     if (now == STUCK) return;
@@ -54,19 +54,19 @@ TAMIS_TEMPLATE bool counting_up(tamis_filter *f, struct tamis__probe p) {
     return fresh;
 }
 
-/* The least of its counters. */
+/* The minimum of its counters. */
 static unsigned counting_count(const tamis_filter *f, struct tamis__hash h) {
     struct tamis__probe p = tamis__probe_first(h.lo);
-    unsigned least = STUCK;
+    unsigned min = STUCK;
     for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
         const unsigned n = counter_get(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS]));
-        if (n < least) least = n;
+        if (n < min) min = n;
     }
-    return least;
+    return min;
 }
 
 static bool counting_contains(const tamis_filter *f, struct tamis__hash h) {
-    return bloom_test(f, tamis__probe_first(h.lo), f->shape.word[HASHES], SCHEME_COUNTERS, false);
+    return bloom_test(f, tamis__probe_first(h.lo), f->shape.word[HASHES], &rule_counters, false);
 }
 
 static tamis_status counting_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
@@ -75,15 +75,15 @@ static tamis_status counting_add(tamis_filter *f, struct tamis__hash h, bool *fr
     return TAMIS_OK;
 }
 
-/* Counts the first `probes` places up again. */
+/* Increments the first `probes` counters again. */
 static void counting_undo(tamis_filter *f, struct tamis__probe p, uint64_t probes) {
     while (probes-- > 0) {
         counter_move(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS]), +1);
     }
 }
 
-/* A key that owns one counter twice needs it to be 2, which shows only on the way down.  No
- * counter can get stuck on the way down, so undoing restores all of them. */
+/* A key that has one counter twice needs it to be 2, which only decrementing shows.  Decrementing
+ * saturates no counter, so undoing restores all of them. */
 static tamis_status counting_remove(tamis_filter *f, struct tamis__hash h) {
     const struct tamis__probe first = tamis__probe_first(h.lo);
     struct tamis__probe p = first;
@@ -102,10 +102,10 @@ static tamis_status counting_remove(tamis_filter *f, struct tamis__hash h) {
 
 static size_t counting_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                       size_t count, bool *answers) {
-    return bloom_contains_batch(f, lo, hi, count, answers, SCHEME_COUNTERS, false);
+    return bloom_contains_batch(f, lo, hi, count, answers, &rule_counters, false);
 }
 
-#define ADDED 32 /* keys whose counters are on their way together */
+#define ADDED 32 /* keys whose counters are prefetched together */
 
 static void counting_fetch(const tamis_filter *f, struct tamis__probe p) {
     for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
@@ -145,17 +145,11 @@ static const struct tamis__ops counting_table = {
     .remove = counting_remove,
 };
 
-static const struct tamis__ops *counting_ops(const struct tamis__shape *shape, uint32_t cpu,
-                                             bool shared) {
-    (void)shape, (void)cpu, (void)shared;
-    return &counting_table;
-}
-
 /* ---- sizing */
 
-static tamis_status counting_shape(const struct tamis__want *want, struct tamis__shape *shape) {
+static tamis_status counting_shape(const struct tamis__spec *spec, struct tamis__shape *shape) {
     struct tamis__places size;
-    const tamis_status status = tamis__probe_size(want, COUNTERS_MAX, false, &size);
+    const tamis_status status = tamis__probe_size(spec, COUNTERS_MAX, false, &size);
     if (status != TAMIS_OK) return status;
     *shape = (struct tamis__shape){.word = {size.places, size.hashes},
                                    .table_bytes = counting_bytes(size.places)};
@@ -166,9 +160,9 @@ static struct tamis__places counting_places(const struct tamis__shape *shape) {
     return (struct tamis__places){shape->word[COUNTERS], (uint32_t)shape->word[HASHES], false};
 }
 
-static double counting_rate(const struct tamis__shape *shape, double keys) {
+static double counting_fpr(const struct tamis__shape *shape, double keys) {
     const struct tamis__places of = counting_places(shape);
-    return tamis__probe_rate(&of, keys);
+    return tamis__probe_fpr(&of, keys);
 }
 
 static void counting_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
@@ -179,11 +173,9 @@ static void counting_traits(const struct tamis__shape *shape, struct tamis__trai
 
 static bool counting_check(const struct tamis__shape *shape) {
     const uint64_t counters = shape->word[COUNTERS], hashes = shape->word[HASHES];
-    for (int i = HASHES + 1; i < TAMIS__SHAPE_WORDS; i++) {
-        if (shape->word[i] != 0) return false;
-    }
-    return counters >= 1 && counters <= COUNTERS_MAX && hashes >= 1 &&
-           hashes <= TAMIS__PROBES_MAX && shape->table_bytes == counting_bytes(counters);
+    return tamis__shape_ends(shape, HASHES) && counters >= 1 && counters <= COUNTERS_MAX &&
+           hashes >= 1 && hashes <= TAMIS__PROBES_MAX &&
+           shape->table_bytes == counting_bytes(counters);
 }
 
 /* ---- the whole table */
@@ -204,8 +196,7 @@ static void counting_state(const tamis_filter *f, struct tamis__state *state) {
     }
     state->fill = (double)used / counters;
     state->distinct = tamis__probe_keys(counters, of.hashes, state->fill, &state->distinct_error);
-    state->rate_now = tamis__probe_rate_of_fill(&of, state->distinct, state->fill);
-    state->stages = 1;
+    state->fpr_now = tamis__probe_fpr_of_fill(&of, state->distinct, state->fill);
 }
 
 static uint8_t sum_stuck(unsigned a, unsigned b) {
@@ -239,12 +230,10 @@ static void counting_convert_table(const tamis_filter *f, uint8_t *table) {
 }
 
 static size_t counting_touched(const tamis_filter *f, uint64_t hash,
-                               uint64_t offsets[TAMIS__TOUCHED_MOST]) {
-    struct tamis__probe p = tamis__probe_first(hash);
+                               uint64_t offsets[TAMIS__TOUCHED_MAX]) {
     const size_t count = (size_t)f->shape.word[HASHES];
-    for (size_t i = 0; i < count; i++) {
-        offsets[i] = tamis__probe_next(&p, f->shape.word[COUNTERS]) / 2;
-    }
+    write_positions(f, tamis__probe_first(hash), count, offsets, &rule_counters, false, false);
+    for (size_t i = 0; i < count; i++) offsets[i] /= 2;
     return count;
 }
 
@@ -254,10 +243,10 @@ const struct tamis__family tamis__counting = {
     .caps = TAMIS_CAN_ADD | TAMIS_CAN_REMOVE | TAMIS_CAN_UNION,
     .object_size = sizeof(tamis_filter),
     .shape = counting_shape,
-    .rate = counting_rate,
+    .fpr = counting_fpr,
     .traits = counting_traits,
     .check = counting_check,
-    .ops = counting_ops,
+    .only_ops = &counting_table,
     .state = counting_state,
     .count = counting_count,
     .merge = counting_merge,

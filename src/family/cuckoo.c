@@ -1,61 +1,59 @@
-/* cuckoo.c - fingerprints in overlapping windows: removes, in little space
+/* cuckoo.c - cuckoo filter: fingerprints in overlapping windows; removes, in little space
  *
- * The table is an array of m slots of f bits.  A window is w slots next to each other (w is 2
- * or 3), and one may begin at any slot: overlapping, small windows fill a table as well as
- * larger buckets, and m may be any number.  A key's hash picks a *class*: a fingerprint and a
- * first window; the second window begins at a distance from the first that depends on the
- * fingerprint alone.  The key is kept in any of these 2w locations.
+ * The table is an array of m slots of f bits.  A window is w adjacent slots (w is 2 or 3) and may
+ * begin at any slot: small overlapping windows fill a table as well as larger buckets, and m may
+ * be any number.  A key's hash gives its *class*: a fingerprint and a first window; the second
+ * window begins at a distance from the first that depends on the fingerprint alone.  The key is
+ * stored in any of these 2w locations.
  *
  *           first                       second = first + distance(fingerprint),
  *             v                            v     modulo the number of windows
  *     | . | . | 0 | 1 | . | . | . | . | . | 2 | 3 | . |      w = 2: locations 0..3
  *
- * What is kept there is not the bare fingerprint but a symbol that tells the location too:
+ * A slot holds a symbol: the fingerprint and the location.
  *
- *     0                      an empty slot
- *     1 + print * 2w + a     the class of this fingerprint that has this slot as location a
+ *     0                            an empty slot
+ *     1 + fingerprint * 2w + a     the class of this fingerprint with this slot as location a
  *
- * So a slot tells its class, and hence where else its key may be, without the key (the usual
- * cuckoo filter gets that from an xor, which wants a power of two of buckets), and a filter
- * is exactly a multiset of classes.  Telling the location costs no space: in each slot just one
- * symbol answers for a class, as if the location were unsaid.
+ * So a slot determines its class, and hence the other locations of its key, without the key (the
+ * usual cuckoo filter uses an xor for that, which needs a power of two of buckets), and a filter
+ * is exactly a multiset of classes.  Storing the location costs no space: in each slot exactly one
+ * symbol matches a class, as if the location were not stored.
  *
- *     rate = classes in the filter / all classes = 1 - exp(-keys / (windows * prints)),
- *     with prints = (2^f - 1) / 2w
+ *     rate = classes in the filter / all classes = 1 - exp(-keys / (windows * fingerprints)),
+ *     with fingerprints = (2^f - 1) / 2w
  *
- * There is no luck in it, so nothing is added for luck in sizing.
+ * The rate does not vary from set to set, so sizing adds no margin for that.
  *
- * Adding puts the symbol in an empty location, or makes room by a search (cuckoo_insert.c).
- * Filters are sized for a load of 0.92 (w = 2) or 0.95 (w = 3), where room is found soon; a
- * search goes on finding it up to about 0.945 and 0.98.  Then an add is E_FULL and changes
- * nothing.
+ * An add stores the symbol in an empty location, or makes room by a search (cuckoo_insert.c).
+ * Filters are sized for a load factor of 0.92 (w = 2) or 0.95 (w = 3), where a search is short; it
+ * succeeds up to about 0.945 and 0.98.  Beyond that an add returns E_FULL and changes nothing.
  *
- * The stash.  Below that load an add fails only where by chance many keys share few slots,
- * such as seven keys of two classes that have a window in common, and so six slots.  Of n keys
- * this befalls some 0.03 n / prints^5: seldom, but with a billion keys at 1 % one filter in a
- * thousand, and in small tables more often.  So eight such keys can be kept, as hashes,
- * in front of the slots.  Look-ups touch the stash only while it is in use.
+ * The stash.  Below that load an add fails only if by chance many keys share few slots, such as
+ * seven keys of two classes with a common window, and so six slots.  This happens to about
+ * 0.03 n / fingerprints^5 of n keys: rarely, but in one filter of a thousand with a billion keys
+ * at 1 %, and more often in small tables.  So eight such keys can be stored, as hashes, in front
+ * of the slots.  Lookups read the stash only while it is in use.
  *
- * Copies.  A key that is added again takes another location, so that it can be removed as
- * often.  With 2w copies its class is *saturated*: from then on nobody knows how many there
- * are, so further adds and removes leave it, and it is kept for good: a key that is there is
- * never lost.  Copies crowd the few locations of their key and its neighbours: with three of
- * each key one add in a thousand finds no room at half of the capacity.  By chance alone this
- * befalls n / (24 prints^3) classes of different keys (w = 2).
+ * Copies.  A key that is added again takes another location, so that it can be removed as often.
+ * With 2w copies its class is *saturated*: further adds and removals leave it unchanged, so the
+ * key stays for good and is never lost.  Copies crowd the few locations of their key and its
+ * neighbours: with three copies of each key one add in a thousand finds no room at half of the
+ * capacity.  By chance alone n / (24 fingerprints^3) classes of different keys saturate (w = 2).
  *
  *     table   stash  8 x 8 bytes: the mixed hash of a key; 0: free
  *             slots  slot i is bits i*f .. i*f + f-1, bit b being bit b % 8 of byte b / 8
  *             zeros  at least 8 bytes, since slots are read by 8 bytes, to a multiple of 8
  *     shape   word[0] m, word[1] f, word[2] w
  *
- * Costs.  A look-up reads two places, at most 16,384 slots apart.  Filling a filter takes
- * four times as long as asking it; one add takes up to 30 microseconds near the end. */
+ * Costs.  A lookup reads two windows, at most 16,384 slots apart.  Filling a filter takes four
+ * times as long as querying it; one add takes up to 30 microseconds near capacity. */
 #include <math.h>
 
 #include "core/cpu.h"
 #include "family/cuckoo_kernel.h"
 
-/* For what is seldom called and would cost its callers registers if it were inlined. */
+/* For rarely called functions that would cost their callers registers if inlined. */
 #define CUCKOO_APART __attribute__((noinline))
 
 /* ---- the stash */
@@ -64,12 +62,12 @@ static uint64_t stash_get(const struct tamis__cuckoo *c, unsigned i) {
     return tamis__load64(c->base.table + 8 * i);
 }
 
-/* Is entry i of this class?  Entries are compared as classes, not as keys, since the one
- * that a removal takes out may have been another key's. */
+/* Is entry i of this class?  Entries are compared as classes, not as keys, since a removal may
+ * take the entry of another key of the class. */
 static bool stash_is(const struct tamis__cuckoo *c, unsigned i, const struct cuckoo_class *key) {
     const uint64_t g = stash_get(c, i);
     const struct cuckoo_class entry = cuckoo_class_of(&c->grid, g);
-    return g != 0 && entry.first == key->first && entry.print == key->print;
+    return g != 0 && entry.first == key->first && entry.fingerprint == key->fingerprint;
 }
 
 /* Copies of the key's class in the stash. */
@@ -80,7 +78,7 @@ static CUCKOO_APART unsigned stash_copies(const struct tamis__cuckoo *c, uint64_
     return copies;
 }
 
-/* The one mixed hash that cannot be told from a free entry is refused. */
+/* Refuses the one mixed hash that equals a free entry. */
 static tamis_status stash_put(struct tamis__cuckoo *c, uint64_t g) {
     for (unsigned i = 0; i < CUCKOO_STASH; i++) {
         if (stash_get(c, i) != 0 || g == 0) continue;
@@ -91,7 +89,7 @@ static tamis_status stash_put(struct tamis__cuckoo *c, uint64_t g) {
     return TAMIS_E_FULL;
 }
 
-/* Takes out one copy of the key's class; there is one. */
+/* Removes one copy of the key's class; there is one. */
 static void stash_take(struct tamis__cuckoo *c, uint64_t hash) {
     const struct cuckoo_class key = cuckoo_class_of(&c->grid, cuckoo_mix(hash));
     unsigned i = 0;
@@ -114,7 +112,7 @@ TAMIS_TEMPLATE bool cuckoo_holds(const struct tamis__cuckoo *c, const struct cuc
 TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
                                 uint64_t hash, unsigned w, enum cuckoo_form form) {
     const bool held = cuckoo_holds(c, home, w, form);
-    /* Whether a key is there is anybody's guess, but not whether the stash is in use. */
+    /* Presence of a key is unpredictable; use of the stash is predictable. */
     if (TAMIS_LIKELY(c->stashed == 0)) return held;
     return held || stash_copies(c, hash) != 0;
 }
@@ -130,23 +128,24 @@ static unsigned cuckoo_count(const tamis_filter *f, struct tamis__hash h) {
            (c->stashed == 0 ? 0 : stash_copies(c, h.lo));
 }
 
-/* The answer of a filter that uses its stash: apart, so that the others need not keep the hash. */
+/* The lookup of a filter that uses its stash: separate, so that others need not keep the hash. */
 static CUCKOO_APART bool cuckoo_contains_stashed(const tamis_filter *f, struct tamis__hash h) {
     return cuckoo_count(f, h) != 0;
 }
 
-/* Adds a key whose locations are all taken, perhaps by copies of itself (for which the search
- * fails at once).  Its home comes in registers. */
+/* Adds a key whose locations are all taken, possibly by copies of itself (then the search fails
+ * at once).  Its home is passed in registers. */
 static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_t hash,
-                                                uint64_t first, uint64_t second, uint64_t print) {
-    const struct cuckoo_home home = {first, second, print};
+                                                uint64_t first, uint64_t second,
+                                                uint64_t fingerprint) {
+    const struct cuckoo_home home = {first, second, fingerprint};
     if (c->search(c, &home)) return TAMIS_OK;
     const unsigned copies = cuckoo_count(&c->base, (struct tamis__hash){hash, 0});
     return copies >= 2 * c->grid.window ? TAMIS_OK : stash_put(c, cuckoo_mix(hash));
 }
 
-/* Finds an empty location; false if there is none.  Which window has it is as good as random in a
- * full table: no branch. */
+/* Finds an empty location; false if there is none.  Without a branch: which window has it is
+ * random in a full table. */
 TAMIS_TEMPLATE bool cuckoo_room(const struct cuckoo_grid *g, const struct cuckoo_home *home,
                                 unsigned w, enum cuckoo_form form, struct cuckoo_spot *spot) {
     if (form == CUCKOO_PAIRED) {
@@ -163,40 +162,31 @@ TAMIS_TEMPLATE bool cuckoo_room(const struct cuckoo_grid *g, const struct cuckoo
     return true;
 }
 
+/* Stores a class in an empty location; false if there is none. */
+TAMIS_TEMPLATE bool cuckoo_place(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
+                                 unsigned w, enum cuckoo_form form) {
+    struct cuckoo_spot spot;
+    if (!cuckoo_room(&c->grid, home, w, form, &spot)) return false;
+    const uint64_t bit = home->first ^ ((home->first ^ home->second) & spot.in_second);
+    const uint64_t symbol = cuckoo_symbol(home->fingerprint, 0, w) + (w & spot.in_second) + spot.j;
+    cuckoo_set(&c->grid, bit + spot.offset, symbol);
+    return true;
+}
+
 TAMIS_TEMPLATE tamis_status cuckoo_put(struct tamis__cuckoo *c, const struct cuckoo_home *home,
                                        uint64_t hash, unsigned w, enum cuckoo_form form) {
-    struct cuckoo_spot spot;
-    if (!cuckoo_room(&c->grid, home, w, form, &spot)) {
-        return cuckoo_squeeze(c, hash, home->first, home->second, home->print);
-    }
-    const uint64_t bit = home->first ^ ((home->first ^ home->second) & spot.in_second);
-    const uint64_t symbol = cuckoo_symbol(home->print, 0, w) + (w & spot.in_second) + spot.j;
-    cuckoo_set(&c->grid, bit + spot.offset, symbol);
-    return TAMIS_OK;
+    if (cuckoo_place(c, home, w, form)) return TAMIS_OK;
+    return cuckoo_squeeze(c, hash, home->first, home->second, home->fingerprint);
 }
 
-/* Puts a class into an empty location of its own, or makes room for it. */
-static bool cuckoo_settle(struct tamis__cuckoo *c, const struct cuckoo_home *home) {
-    const struct cuckoo_grid *g = &c->grid;
-    const unsigned w = g->window;
-    for (unsigned which = 0; which < 2; which++) {
-        const uint64_t bit = which == 0 ? home->first : home->second;
-        const uint64_t empty = cuckoo_empty(g, bit, w, false);
-        if (empty == 0) continue;
-        const unsigned j = cuckoo_lowest(g, empty, w, false);
-        cuckoo_set(g, bit + j * g->width, cuckoo_symbol(home->print, which, w) + j);
-        return true;
-    }
-    return c->search(c, home);
-}
-
-/* A slot has become free: brings home what can be of the stash, so that churn does not use it
- * up. */
+/* After a slot became free: moves entries of the stash to their locations where possible, so that
+ * adding and removing do not exhaust the stash. */
 static CUCKOO_APART void stash_empty(struct tamis__cuckoo *c) {
     for (unsigned i = 0; i < CUCKOO_STASH; i++) {
         const uint64_t mixed = stash_get(c, i);
         const struct cuckoo_home home = cuckoo_home_of_mixed(c, mixed);
-        if (mixed == 0 || !cuckoo_settle(c, &home)) continue;
+        if (mixed == 0) continue;
+        if (!cuckoo_place(c, &home, c->grid.window, CUCKOO_WIDE) && !c->search(c, &home)) continue;
         tamis__store64(c->base.table + 8 * i, 0);
         c->stashed--;
     }
@@ -222,8 +212,8 @@ TAMIS_TEMPLATE tamis_status cuckoo_take(struct tamis__cuckoo *c, const struct cu
 
 /* ---- many keys
  *
- * The windows of a key are asked for RING keys before they are needed; where they are is kept
- * in a ring until then. */
+ * The windows of a key are prefetched RING keys before they are needed; a ring holds their
+ * positions until then. */
 
 #define RING 32
 
@@ -269,7 +259,8 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
 
 /* ---- operations: wrappers that make `w` and `form` constants */
 
-#define CUCKOO_INSTANCE(NAME, TARGET, W, FORM)                                                    \
+/* The vector kernel does not read the stash: a filter that uses it is queried in plain C. */
+#define CUCKOO_INSTANCE(NAME, TARGET, VECTORS, W, FORM)                                           \
     TARGET static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {             \
         const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
         if (TAMIS_UNLIKELY(c->stashed != 0)) return cuckoo_contains_stashed(f, h);                \
@@ -279,7 +270,10 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
     TARGET static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
                                                const uint64_t *hi, size_t count, bool *answers) { \
         (void)hi;                                                                                 \
-        return cuckoo_test_batch(cuckoo_of_const(f), lo, count, answers, W, FORM);                \
+        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
+        if (VECTORS && TAMIS_LIKELY(c->stashed == 0))                                             \
+            return tamis__cuckoo_contains_avx2(c, lo, count, answers);                            \
+        return cuckoo_test_batch(c, lo, count, answers, W, FORM);                                 \
     }                                                                                             \
     TARGET static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {   \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
@@ -299,53 +293,35 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
         return cuckoo_take(c, &home, h.lo, W, (FORM) != CUCKOO_WIDE);                             \
     }
 
-#define CUCKOO_INSTANCES(PREFIX, TARGET)                       \
-    CUCKOO_INSTANCE(PREFIX##paired2, TARGET, 2, CUCKOO_PAIRED) \
-    CUCKOO_INSTANCE(PREFIX##paired3, TARGET, 3, CUCKOO_PAIRED) \
-    CUCKOO_INSTANCE(PREFIX##packed2, TARGET, 2, CUCKOO_PACKED) \
-    CUCKOO_INSTANCE(PREFIX##packed3, TARGET, 3, CUCKOO_PACKED)
+#define CUCKOO_INSTANCES(PREFIX, TARGET, VECTORS)                       \
+    CUCKOO_INSTANCE(PREFIX##paired2, TARGET, VECTORS, 2, CUCKOO_PAIRED) \
+    CUCKOO_INSTANCE(PREFIX##paired3, TARGET, VECTORS, 3, CUCKOO_PAIRED) \
+    CUCKOO_INSTANCE(PREFIX##packed2, TARGET, VECTORS, 2, CUCKOO_PACKED) \
+    CUCKOO_INSTANCE(PREFIX##packed3, TARGET, VECTORS, 3, CUCKOO_PACKED)
 
-CUCKOO_INSTANCE(wide2, , 2, CUCKOO_WIDE)
-CUCKOO_INSTANCE(wide3, , 3, CUCKOO_WIDE)
-CUCKOO_INSTANCES(, )
+CUCKOO_INSTANCE(wide2, , false, 2, CUCKOO_WIDE)
+CUCKOO_INSTANCE(wide3, , false, 3, CUCKOO_WIDE)
+CUCKOO_INSTANCES(, , false)
 
-#define CUCKOO_OPS(NAME, PATH, BATCH)                                                          \
-    {                                                                                          \
-        .path = PATH, .contains = NAME##_contains, .contains_batch = BATCH, .add = NAME##_add, \
-        .add_batch = NAME##_add_batch, .remove = NAME##_remove,                                \
+#define CUCKOO_OPS(NAME, PATH)                                                              \
+    {                                                                                       \
+        .path = PATH, .contains = NAME##_contains, .contains_batch = NAME##_contains_batch, \
+        .add = NAME##_add, .add_batch = NAME##_add_batch, .remove = NAME##_remove,          \
     }
 
 /* By form and w - 2. */
 static const struct tamis__ops portable_ops[CUCKOO_FORMS][2] = {
-    [CUCKOO_WIDE] = {CUCKOO_OPS(wide2, "portable", wide2_contains_batch),
-                     CUCKOO_OPS(wide3, "portable", wide3_contains_batch)},
-    [CUCKOO_PACKED] = {CUCKOO_OPS(packed2, "portable", packed2_contains_batch),
-                       CUCKOO_OPS(packed3, "portable", packed3_contains_batch)},
-    [CUCKOO_PAIRED] = {CUCKOO_OPS(paired2, "portable", paired2_contains_batch),
-                       CUCKOO_OPS(paired3, "portable", paired3_contains_batch)},
+    [CUCKOO_WIDE] = {CUCKOO_OPS(wide2, "portable"), CUCKOO_OPS(wide3, "portable")},
+    [CUCKOO_PACKED] = {CUCKOO_OPS(packed2, "portable"), CUCKOO_OPS(packed3, "portable")},
+    [CUCKOO_PAIRED] = {CUCKOO_OPS(paired2, "portable"), CUCKOO_OPS(paired3, "portable")},
 };
 
 #if defined(TAMIS_HAVE_AVX2)
-CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2)
-
-/* The kernel does not know the stash: a filter that uses it is asked in plain C. */
-#define CUCKOO_AVX2_BATCH(NAME)                                                                   \
-    static size_t NAME##_contains_vectors(const tamis_filter *f, const uint64_t *lo,              \
-                                          const uint64_t *hi, size_t count, bool *answers) {      \
-        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
-        return TAMIS_LIKELY(c->stashed == 0) ? tamis__cuckoo_contains_avx2(c, lo, count, answers) \
-                                             : NAME##_contains_batch(f, lo, hi, count, answers);  \
-    }
-CUCKOO_AVX2_BATCH(avx2_paired2)
-CUCKOO_AVX2_BATCH(avx2_paired3)
-CUCKOO_AVX2_BATCH(avx2_packed2)
-CUCKOO_AVX2_BATCH(avx2_packed3)
+CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2, true)
 
 static const struct tamis__ops avx2_ops[CUCKOO_FORMS][2] = {
-    [CUCKOO_PACKED] = {CUCKOO_OPS(avx2_packed2, "avx2", avx2_packed2_contains_vectors),
-                       CUCKOO_OPS(avx2_packed3, "avx2", avx2_packed3_contains_vectors)},
-    [CUCKOO_PAIRED] = {CUCKOO_OPS(avx2_paired2, "avx2", avx2_paired2_contains_vectors),
-                       CUCKOO_OPS(avx2_paired3, "avx2", avx2_paired3_contains_vectors)},
+    [CUCKOO_PACKED] = {CUCKOO_OPS(avx2_packed2, "avx2"), CUCKOO_OPS(avx2_packed3, "avx2")},
+    [CUCKOO_PAIRED] = {CUCKOO_OPS(avx2_paired2, "avx2"), CUCKOO_OPS(avx2_paired3, "avx2")},
 };
 #endif
 
@@ -367,33 +343,33 @@ static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uin
 
 struct cuckoo_plan {
     uint32_t window;
-    uint32_t narrowest; /* below, keys of equal classes are too many for the stash */
-    double load;        /* sized for this */
-    double most;        /* where refusals begin */
+    uint32_t narrowest; /* below, too many keys share a class for the stash */
+    double load;        /* load factor that filters are sized for */
+    double max;         /* load factor at which adds begin to fail */
 };
 
-/* Loads at which a search takes 20 steps on average: the last 2 % of the slots would double
- * the time of all adds together. */
+/* Load factors at which a search takes 20 steps on average: the last 2 % of the slots would double
+ * the total time of all adds. */
 static const struct cuckoo_plan plans[2] = {
-    {.window = 2, .narrowest = 8, .load = 0.92, .most = 0.945},
-    {.window = 3, .narrowest = 6, .load = 0.95, .most = 0.98},
+    {.window = 2, .narrowest = 8, .load = 0.92, .max = 0.945},
+    {.window = 3, .narrowest = 6, .load = 0.95, .max = 0.98},
 };
 
-/* The load is lowered by this / fingerprints: where these are few, searches meet the same
- * slots again and again. */
+/* The load is lowered by this / fingerprints: with few fingerprints, searches revisit the same
+ * slots. */
 #define FEW 0.3
 
-/* Slots beyond the load: small tables vary more.  With them, measured for every capacity up
- * to 2000 and many more, one filter in 10^5 uses the stash, and none needed it for three keys. */
+/* Additional slots: small tables vary more.  With them, measured for every capacity up to 2000 and
+ * many more, one filter in 10^5 uses the stash, and none needed it for three keys. */
 #define SPARE 12
 
-/* A table is stretched by so much at most to reach a rate: the next width does it for less. */
+/* A table is enlarged by at most this factor to reach a rate: the next width is cheaper. */
 #define STRETCH 2
 
-/* More classes than this cannot be told apart by hashes of 64 bits. */
+/* 64-bit hashes cannot distinguish more classes than this. */
 #define CLASSES_MAX 0x1p62
 
-static uint32_t cuckoo_prints(uint64_t width, uint64_t window) {
+static uint32_t cuckoo_fingerprints(uint64_t width, uint64_t window) {
     return (uint32_t)((((uint64_t)1 << width) - 1) / (2 * window));
 }
 
@@ -404,47 +380,47 @@ static uint64_t cuckoo_bytes(uint64_t slots, uint64_t width) {
 static double cuckoo_classes(const struct tamis__shape *shape) {
     const uint64_t window = shape->word[CUCKOO_WINDOW];
     return (double)(shape->word[CUCKOO_SLOTS] - window + 1) *
-           cuckoo_prints(shape->word[CUCKOO_WIDTH], window);
+           cuckoo_fingerprints(shape->word[CUCKOO_WIDTH], window);
 }
 
-/* The slots that `keys` keys need, for room and for the rate; INFINITY if no reasonable number
- * of such slots gives the rate. */
-static double plan_slots(const struct cuckoo_plan *plan, uint32_t width, double keys, double rate) {
-    const double prints = cuckoo_prints(width, plan->window);
-    const double room = ceil(keys / (plan->load - FEW / prints)) + SPARE;
+/* The slots that `keys` keys need, for the load factor and for the rate; INFINITY if no reasonable
+ * number of such slots gives the rate. */
+static double plan_slots(const struct cuckoo_plan *plan, uint32_t width, double keys, double fpr) {
+    const double fingerprints = cuckoo_fingerprints(width, plan->window);
+    const double room = ceil(keys / (plan->load - FEW / fingerprints)) + SPARE;
     /* Even if no two keys share a class: the rate then holds for every set. */
-    const double need = ceil(keys / (rate * prints)) + plan->window - 1;
+    const double need = ceil(keys / (fpr * fingerprints)) + plan->window - 1;
     if (need > STRETCH * room) return INFINITY;
     return need > room ? need : room;
 }
 
 /* Tries all widths and windows for the fewest bits. */
-static tamis_status cuckoo_shape(const struct tamis__want *want, struct tamis__shape *shape) {
-    const double keys = want->capacity == 0 ? 1 : (double)want->capacity;
+static tamis_status cuckoo_shape(const struct tamis__spec *spec, struct tamis__shape *shape) {
+    const double keys = spec->capacity == 0 ? 1 : (double)spec->capacity;
     double best = INFINITY;
     if (plan_slots(&plans[0], CUCKOO_WIDTH_MAX, keys, 1) > (double)CUCKOO_SLOTS_MAX) {
         return TAMIS_E_TOO_BIG;
     }
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         for (uint32_t width = plans[i].narrowest; width <= CUCKOO_WIDTH_MAX; width++) {
-            const double slots = plan_slots(&plans[i], width, keys, want->rate);
+            const double slots = plan_slots(&plans[i], width, keys, spec->fpr);
             if (slots > (double)CUCKOO_SLOTS_MAX || slots * width >= best) continue;
             best = slots * width;
             *shape = (struct tamis__shape){.word = {(uint64_t)slots, width, plans[i].window}};
         }
     }
-    if (best == INFINITY || cuckoo_classes(shape) > CLASSES_MAX) return TAMIS_E_TOO_FINE;
+    if (best == INFINITY || cuckoo_classes(shape) > CLASSES_MAX) return TAMIS_E_FPR_TOO_LOW;
     shape->table_bytes = cuckoo_bytes(shape->word[CUCKOO_SLOTS], shape->word[CUCKOO_WIDTH]);
     return TAMIS_OK;
 }
 
-static double cuckoo_rate(const struct tamis__shape *shape, double keys) {
-    const double most = plans[shape->word[CUCKOO_WINDOW] - 2].most;
-    if (keys > most * (double)shape->word[CUCKOO_SLOTS]) return 1;
+static double cuckoo_fpr(const struct tamis__shape *shape, double keys) {
+    const double max = plans[shape->word[CUCKOO_WINDOW] - 2].max;
+    if (keys > max * (double)shape->word[CUCKOO_SLOTS]) return 1;
     return -expm1(-keys / cuckoo_classes(shape));
 }
 
-/* A window is in two cache lines when it begins in the last of its bits. */
+/* A window spans two cache lines if it begins in the last bits of one. */
 static void cuckoo_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
     const uint32_t window = (uint32_t)shape->word[CUCKOO_WINDOW];
     traits->hashes = 2 * window;
@@ -457,12 +433,9 @@ static void cuckoo_traits(const struct tamis__shape *shape, struct tamis__traits
 static bool cuckoo_check(const struct tamis__shape *shape) {
     const uint64_t slots = shape->word[CUCKOO_SLOTS], width = shape->word[CUCKOO_WIDTH];
     const uint64_t window = shape->word[CUCKOO_WINDOW];
-    for (int i = CUCKOO_WINDOW + 1; i < TAMIS__SHAPE_WORDS; i++) {
-        if (shape->word[i] != 0) return false;
-    }
-    return (window == 2 || window == 3) && width >= plans[window - 2].narrowest &&
-           width <= CUCKOO_WIDTH_MAX && slots >= SPARE && slots <= CUCKOO_SLOTS_MAX &&
-           shape->table_bytes == cuckoo_bytes(slots, width);
+    return tamis__shape_ends(shape, CUCKOO_WINDOW) && (window == 2 || window == 3) &&
+           width >= plans[window - 2].narrowest && width <= CUCKOO_WIDTH_MAX && slots >= SPARE &&
+           slots <= CUCKOO_SLOTS_MAX && shape->table_bytes == cuckoo_bytes(slots, width);
 }
 
 static void grid_init(struct cuckoo_grid *g, const struct tamis__shape *shape) {
@@ -472,7 +445,7 @@ static void grid_init(struct cuckoo_grid *g, const struct tamis__shape *shape) {
     g->windows = shape->word[CUCKOO_SLOTS] - window + 1;
     g->windows_bits = g->windows * width;
     g->mask = ((uint64_t)1 << width) - 1;
-    g->prints = cuckoo_prints(width, window);
+    g->fingerprints = cuckoo_fingerprints(width, window);
     const uint64_t farthest = g->windows - window;
     g->span = (uint32_t)(farthest < CUCKOO_REACH ? farthest : CUCKOO_REACH) - window + 1;
     if (window * width > CUCKOO_PACKED_MAX) return;
@@ -499,7 +472,8 @@ static tamis_status cuckoo_attach(tamis_filter *f) {
     c->grid.leap = c->leap;
     c->search = tamis__cuckoo_search;
 #if defined(TAMIS_HAVE_AVX2)
-    if (!f->portable && (tamis__cpu() & TAMIS__CPU_AVX2)) c->search = tamis__cuckoo_search_avx2;
+    if (!f->settings.portable && (tamis__cpu() & TAMIS__CPU_AVX2))
+        c->search = tamis__cuckoo_search_avx2;
 #endif
     for (uint32_t i = 0; i < CUCKOO_DISTANCES; i++) {
         c->leap[i] = (uint32_t)(cuckoo_distance(&c->grid, i, c->grid.window) * c->grid.width);
@@ -511,7 +485,7 @@ static tamis_status cuckoo_attach(tamis_filter *f) {
 
 /* ---- the whole table */
 
-/* Copies are looked for in the first so many slots; the others are like them. */
+/* Copies are counted in this many slots and extrapolated. */
 #define SAMPLE ((uint64_t)1 << 20)
 
 /* The copies of the class in a slot; 1 for a symbol that no add wrote. */
@@ -530,7 +504,7 @@ static void cuckoo_state(const tamis_filter *f, struct tamis__state *state) {
     const struct tamis__cuckoo *c = cuckoo_of_const(f);
     const uint64_t slots = f->shape.word[CUCKOO_SLOTS], width = c->grid.width;
     uint64_t used = 0, sampled = 0;
-    double once = 0; /* of the sampled, counting copies once */
+    double once = 0; /* in the sample, counting copies once */
     for (uint64_t slot = 0; slot < slots; slot++) {
         const uint32_t symbol = cuckoo_get(&c->grid, slot * width);
         used += symbol != 0;
@@ -542,18 +516,15 @@ static void cuckoo_state(const tamis_filter *f, struct tamis__state *state) {
     const double classes = (double)used * share + c->stashed, all = cuckoo_classes(&f->shape);
     const double sampling = sampled == used ? 0 : (double)used * sqrt(share * (1 - share) / SAMPLE);
     state->fill = (double)used / (double)slots;
-    state->rate_now = classes < all ? classes / all : 1;
-    /* A key whose class was there already looks like a copy: so many are there by chance. */
+    state->fpr_now = classes < all ? classes / all : 1;
+    /* A key whose class was present already looks like a copy: the expected number of those. */
     state->distinct = classes < all ? -all * log1p(-classes / all) : all;
-    state->distinct_error = hypot(sqrt(state->distinct * state->rate_now / 2), sampling);
-    state->stages = 1;
+    state->distinct_error = hypot(sqrt(state->distinct * state->fpr_now / 2), sampling);
 }
 
 static void cuckoo_prefetch(const tamis_filter *f, uint64_t hash) {
-    const struct tamis__cuckoo *c = (const struct tamis__cuckoo *)f;
-    const struct cuckoo_home home = cuckoo_home_of(c, hash);
-    TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.first));
-    TAMIS_PREFETCH(cuckoo_byte(&c->grid, home.second));
+    struct cuckoo_home unread;
+    ring_fill(cuckoo_of_const(f), &unread, 0, &hash, 1);
 }
 
 const struct tamis__family tamis__cuckoo = {
@@ -563,7 +534,7 @@ const struct tamis__family tamis__cuckoo = {
     .ordered = true,
     .object_size = sizeof(struct tamis__cuckoo),
     .shape = cuckoo_shape,
-    .rate = cuckoo_rate,
+    .fpr = cuckoo_fpr,
     .traits = cuckoo_traits,
     .check = cuckoo_check,
     .ops = cuckoo_ops,

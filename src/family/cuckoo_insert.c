@@ -1,37 +1,36 @@
 /* cuckoo_insert.c - making room in a cuckoo filter
  *
- * When all locations of a key are taken, what is in one of them must move to another of its
- * own locations, which may be taken too, and so on: what is wanted is a short chain of moves
- * that ends in an empty slot.  It is searched breadth first:
+ * When all locations of a key are taken, the symbol in one of them must move to another of its own
+ * locations, which may be taken too, and so on.  A breadth-first search finds a short chain of
+ * moves that ends in an empty slot:
  *
  *     queue   the slots that could be freed, each with the step that it would be freed for;
- *             at first the key's own
- *     step    take the next slot of the queue and read the class of what is in it.  If one of
- *             the class's two windows has an empty slot, the chain is found; otherwise the
- *             slots of both are queued, but for those of the window through which the step
- *             came.  That is done when the queue would run out, since a step queues three and
- *             most searches end before they come to those.
+ *             initially the key's own
+ *     step    take the next slot of the queue and read the class of its symbol.  If one of the
+ *             class's two windows has an empty slot, the chain is found; otherwise the slots of
+ *             both windows are queued, except those of the window through which the step came.
+ *             Queueing is postponed until the queue would run out, since a step queues three
+ *             slots and most searches end earlier.
  *
- * Nothing is written before a chain is found, so a refusal leaves the table as it was; and
+ * Nothing is written before a chain is found, so a failed add leaves the table unchanged; and
  * nothing is random, so the same adds give the same bytes, after a reload too.
  *
- * How far to look.  While a filter fills up to its capacity a chain is found after 7 steps on
- * average, at the end after 20; of the last adds one in 4,000 needs more than 256 steps, and
- * with each 128 more that gets 70 times rarer.  SEARCH_SLOTS is far beyond, and bounds the
- * time of a refusal.  A walk at random, the usual way, gets 1 % more into a table in the end,
- * but must be undone when it fails, needs a source of chance, and out of the cache takes
- * twice as long, since its slots cannot be asked for ahead.
+ * Search limit.  While a filter fills up to its capacity a search takes 7 steps on average, near
+ * capacity 20; of the last adds one in 4,000 needs more than 256 steps, and each 128 further steps
+ * make that 70 times rarer.  SEARCH_SLOTS is far beyond, and bounds the time of a failed add.  The
+ * usual random walk fits 1 % more into a table in the end, but must be undone when it fails, needs
+ * random numbers, and takes twice as long out of cache, since its slots cannot be prefetched.
  *
- * A slot may be queued twice, by chains that meet.  Keeping a set of the queued ones took longer
+ * A slot may be queued twice, by chains that meet.  Keeping a set of the queued slots took longer
  * than it saved, except with fewer fingerprints than filters are sized for. */
 #include "family/cuckoo_kernel.h"
 
 #define SEARCH_SLOTS 1024
 #define SEARCH_ROOT UINT32_MAX
-#define SEARCH_AHEAD 8 /* steps, in a table that is not in the cache */
+#define SEARCH_AHEAD 8 /* steps, in a table out of cache */
 
-/* A slot that could be freed: slot j of a window.  What would then come into it is in
- * queue[from] (or is the key), and would be `coming` in slot 0 of the window. */
+/* A slot that could be freed: slot j of a window.  The symbol that would move into it is in
+ * queue[from] (or is the key's), and would be `coming` in slot 0 of the window. */
 struct cuckoo_step {
     uint64_t window;
     uint32_t symbol; /* in the slot now */
@@ -46,11 +45,10 @@ struct search {
 };
 
 TAMIS_TEMPLATE struct cuckoo_step search_from(uint64_t window, uint32_t coming, uint32_t from) {
-    const struct cuckoo_step step = {.window = window, .coming = coming, .from = from};
-    return step;
+    return (struct cuckoo_step){.window = window, .coming = coming, .from = from};
 }
 
-/* What is in a window. */
+/* The contents of a window. */
 struct cuckoo_view {
     uint32_t symbol[3];
     uint64_t empty; /* marks */
@@ -80,8 +78,8 @@ TAMIS_TEMPLATE void search_queue(struct search *s, const struct cuckoo_view *vie
     }
 }
 
-/* The same but for those that are in the window `known` as well: branch-free, since which these
- * are is as good as random. */
+/* The same except for those that are in the window `known` as well: branch-free, since these are
+ * random. */
 TAMIS_TEMPLATE void search_queue_but(struct search *s, const struct cuckoo_grid *g,
                                      const struct cuckoo_view *view, struct cuckoo_step step,
                                      uint64_t known, unsigned w) {
@@ -93,7 +91,7 @@ TAMIS_TEMPLATE void search_queue_but(struct search *s, const struct cuckoo_grid 
     }
 }
 
-/* Asks for the windows that the steps before `end` will look at. */
+/* Prefetches the windows that the steps before `end` will read. */
 TAMIS_TEMPLATE void search_ask(struct search *s, const struct cuckoo_grid *g, uint32_t end,
                                unsigned w) {
     for (; s->asked < end && s->asked < s->count; s->asked++) {
@@ -104,7 +102,7 @@ TAMIS_TEMPLATE void search_ask(struct search *s, const struct cuckoo_grid *g, ui
     }
 }
 
-/* A chain that comes back to a slot cannot be moved along. */
+/* A chain that returns to one of its slots cannot be applied. */
 TAMIS_TEMPLATE bool search_meets_itself(const struct search *s, const struct cuckoo_grid *g,
                                         uint32_t at) {
     for (; at != SEARCH_ROOT; at = s->queue[at].from) {
@@ -116,7 +114,7 @@ TAMIS_TEMPLATE bool search_meets_itself(const struct search *s, const struct cuc
     return false;
 }
 
-/* Moves everything along the chain, from the empty slot at its end up to the key. */
+/* Applies the chain of moves, from the empty slot at its end up to the key. */
 TAMIS_TEMPLATE void search_move(const struct search *s, const struct cuckoo_grid *g, uint32_t at,
                                 uint64_t bit, uint64_t symbol) {
     for (; at != SEARCH_ROOT; at = s->queue[at].from) {
@@ -127,7 +125,7 @@ TAMIS_TEMPLATE void search_move(const struct search *s, const struct cuckoo_grid
     cuckoo_set(g, bit, symbol);
 }
 
-/* Where what is in a slot could move to, and as what. */
+/* Where the symbol in a slot could move, and what symbol it becomes there. */
 struct cuckoo_exit {
     uint64_t bit, symbol;
 };
@@ -154,7 +152,7 @@ TAMIS_TEMPLATE bool search_exit(const struct cuckoo_grid *g, uint64_t bit, uint3
     return true;
 }
 
-/* Does a step end a chain?  Then everything is moved along it. */
+/* Does a step end a chain?  Then applies it. */
 TAMIS_TEMPLATE bool search_step(const struct search *s, const struct cuckoo_grid *g, uint32_t at,
                                 unsigned w, enum cuckoo_form form) {
     const struct cuckoo_step *step = &s->queue[at];
@@ -176,7 +174,7 @@ TAMIS_TEMPLATE bool search_roots(const struct cuckoo_grid *g, const struct cucko
             struct cuckoo_exit exit;
             if (!search_exit(g, bit, view.symbol[j], w, form, &exit)) continue;
             cuckoo_set(g, exit.bit, exit.symbol);
-            cuckoo_set(g, bit, cuckoo_symbol(home->print, which, w) + j);
+            cuckoo_set(g, bit, cuckoo_symbol(home->fingerprint, which, w) + j);
             return true;
         }
     }
@@ -192,7 +190,7 @@ TAMIS_TEMPLATE void search_expand(struct search *s, const struct cuckoo_grid *g,
     if (!cuckoo_read(g, search_bit(g, step), step->symbol, w, &item)) return;
     const struct cuckoo_view here = search_look(g, item.here, w, packed);
     const struct cuckoo_view other = search_look(g, item.other, w, packed);
-    if ((here.empty | other.empty) != 0) return; /* its chain comes back to itself */
+    if ((here.empty | other.empty) != 0) return; /* its chain returns to itself */
     const uint64_t known = step->window;
     search_queue(s, &other, search_from(item.other, item.other_symbol, at), w);
     search_queue_but(s, g, &here, search_from(item.here, item.here_symbol, at), known, w);
@@ -203,8 +201,8 @@ TAMIS_TEMPLATE bool search_begin(struct search *s, const struct cuckoo_grid *g,
                                  const struct cuckoo_home *home, unsigned w, bool packed) {
     const struct cuckoo_view first = search_look(g, home->first, w, packed);
     const struct cuckoo_view second = search_look(g, home->second, w, packed);
-    const uint32_t in_first = cuckoo_symbol(home->print, 0, w);
-    const uint32_t in_second = cuckoo_symbol(home->print, 1, w);
+    const uint32_t in_first = cuckoo_symbol(home->fingerprint, 0, w);
+    const uint32_t in_second = cuckoo_symbol(home->fingerprint, 1, w);
     bool saturated = true;
     for (unsigned j = 0; j < w; j++) {
         saturated &= first.symbol[j] == in_first + j && second.symbol[j] == in_second + j;
@@ -219,7 +217,7 @@ TAMIS_TEMPLATE bool search_begin(struct search *s, const struct cuckoo_grid *g,
 TAMIS_TEMPLATE bool search_run(const struct tamis__cuckoo *c, const struct cuckoo_home *home,
                                unsigned w, enum cuckoo_form form) {
     if (search_roots(&c->grid, home, w, form)) return true;
-    const struct cuckoo_grid g = c->grid; /* in registers: stores to the queue cannot change it */
+    const struct cuckoo_grid g = c->grid; /* in registers: stores to the queue cannot alias it */
     const bool far = c->base.shape.table_bytes >= CUCKOO_FAR, packed = form != CUCKOO_WIDE;
     const uint32_t ahead = far ? SEARCH_AHEAD : 0;
     uint32_t expanded = 0;
@@ -237,16 +235,14 @@ TAMIS_TEMPLATE bool search_run(const struct tamis__cuckoo *c, const struct cucko
 
 TAMIS_TEMPLATE bool search_any(const struct tamis__cuckoo *c, const struct cuckoo_home *home) {
     const bool two = c->grid.window == 2;
-    switch (cuckoo_form_of(c->grid.width, c->grid.window)) {
-        case CUCKOO_PAIRED:
-            return two ? search_run(c, home, 2, CUCKOO_PAIRED)
-                       : search_run(c, home, 3, CUCKOO_PAIRED);
-        case CUCKOO_PACKED:
-            return two ? search_run(c, home, 2, CUCKOO_PACKED)
-                       : search_run(c, home, 3, CUCKOO_PACKED);
-        default:
-            return two ? search_run(c, home, 2, CUCKOO_WIDE) : search_run(c, home, 3, CUCKOO_WIDE);
+    const enum cuckoo_form form = cuckoo_form_of(c->grid.width, c->grid.window);
+    if (form == CUCKOO_PAIRED) {
+        return two ? search_run(c, home, 2, CUCKOO_PAIRED) : search_run(c, home, 3, CUCKOO_PAIRED);
     }
+    if (form == CUCKOO_PACKED) {
+        return two ? search_run(c, home, 2, CUCKOO_PACKED) : search_run(c, home, 3, CUCKOO_PACKED);
+    }
+    return two ? search_run(c, home, 2, CUCKOO_WIDE) : search_run(c, home, 3, CUCKOO_WIDE);
 }
 
 bool tamis__cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home) {

@@ -1,13 +1,13 @@
-/* cuckoo_kernel.h - the layout of cuckoo filters, and what is done with one class or one slot
+/* cuckoo_kernel.h - the layout of cuckoo filters, and operations on one class or one slot
  *
- * cuckoo.c has the story.  Everything here is inlined where `w`, the slots of a window, is a
- * constant, 2 or 3, and so is `form`: how windows are read. */
+ * cuckoo.c explains the algorithm.  Everything here is inlined where `w`, the slots per window (2
+ * or 3), and `form`, how windows are read, are constants. */
 #ifndef TAMIS_FAMILY_CUCKOO_KERNEL_H
 #define TAMIS_FAMILY_CUCKOO_KERNEL_H
 
 #include "core/bits.h"
 #include "core/bytes.h"
-#include "family/family.h"
+#include "filter/family.h"
 
 /* Words of the shape; the others are 0. */
 enum { CUCKOO_SLOTS, CUCKOO_WIDTH, CUCKOO_WINDOW };
@@ -22,7 +22,7 @@ enum cuckoo_form {
     CUCKOO_FORMS
 };
 
-/* Bits from the byte where a window begins, less the 7 before it. */
+/* Bits from the byte where a window begins, less a bit offset of 7. */
 #define CUCKOO_PACKED_MAX 57
 #define CUCKOO_PAIRED_MAX 25
 
@@ -30,25 +30,25 @@ enum cuckoo_form {
 #define CUCKOO_STASH 8
 #define CUCKOO_STASH_BYTES (8 * CUCKOO_STASH)
 
-/* The second window begins at most so many slots after the first: near enough to share its
- * page, far enough to fill the table as well as with any distance (refusals begin at a load of
- * 0.946 and 0.947; at 0.928 with 1024, at 0.906 with 256). */
+/* The second window begins at most this many slots after the first: near enough to share its page,
+ * far enough to fill the table as well as with any distance (adds begin to fail at a load of 0.946
+ * and 0.947; at 0.928 with 1024, at 0.906 with 256). */
 #define CUCKOO_REACH 16384
 
-/* A table of this size is not in the cache, and is read ahead. */
+/* A table of this size is out of cache and is prefetched. */
 #define CUCKOO_FAR ((uint64_t)4 << 20)
 
 /* Fingerprints that are equal modulo this have the same distance. */
 #define CUCKOO_DISTANCES 256
 
-/* All that is derived from the shape and the place of the table.  Loops that write to memory
- * work on a copy of it, so that the compiler sees that they do not change it. */
+/* Values derived from the shape and the address of the table.  Loops that write to memory work on
+ * a copy, so that the compiler sees that they do not change it. */
 struct cuckoo_grid {
     uint8_t *slots;
-    uint64_t windows;      /* places where a window can begin: slots - w + 1 */
+    uint64_t windows;      /* positions where a window can begin: slots - w + 1 */
     uint64_t windows_bits; /* windows * width */
     uint64_t mask;         /* `width` ones: a slot, or the first field of a packed window */
-    uint64_t prints;       /* how many fingerprints there are */
+    uint64_t fingerprints; /* how many fingerprints there are */
     uint64_t width;        /* bits of a slot */
     uint32_t window;       /* w */
     uint32_t span;         /* how many distances there could be */
@@ -61,17 +61,16 @@ struct cuckoo_grid {
     uint64_t pair_scale, pair_symbols, pair_low, pair_top;
     uint64_t pair_ones; /* the lowest bit of each field */
 
-    /* The distance of the second window in bits, by fingerprint: on the way of every look-up,
-     * so kept and not computed (1 ns of 10). */
+    /* The distance of the second window in bits, by fingerprint: stored, since every lookup waits
+     * for it (1 ns of 10). */
     const uint32_t *leap;
 };
 
 struct tamis__cuckoo;
 struct cuckoo_home;
 
-/* Makes room for one more copy of a class, all of whose locations are taken, by moving others
- * to their other locations, and puts it in.  false, and nothing has changed, if there is no
- * way. */
+/* Makes room for one more copy of a class whose locations are all taken, by moving others to their
+ * other locations, and stores it.  false, and nothing has changed, if that is impossible. */
 typedef bool cuckoo_search(const struct tamis__cuckoo *c, const struct cuckoo_home *home);
 
 struct tamis__cuckoo {
@@ -113,9 +112,9 @@ TAMIS_TEMPLATE void cuckoo_set(const struct cuckoo_grid *g, uint64_t bit, uint64
 
 /* ---- classes */
 
-/* The mixed hash, which all else is made of: tamis__mix64 but for its last step, since the
- * upper bits alone are used.  One multiplication less (tamis__spread) gains 1 ns in 10, but
- * sends some sets of equidistant numbers to few windows, so that the table is full too soon. */
+/* The mixed hash, from which all else is derived: tamis__mix64 without its last step, since only
+ * the upper bits are used.  One multiplication less (tamis__spread) gains 1 ns in 10, but maps some
+ * sets of equidistant numbers to few windows, so that the table is full too soon. */
 TAMIS_TEMPLATE uint64_t cuckoo_mix(uint64_t hash) {
     hash ^= hash >> 30;
     hash *= UINT64_C(0xbf58476d1ce4e5b9);
@@ -125,26 +124,27 @@ TAMIS_TEMPLATE uint64_t cuckoo_mix(uint64_t hash) {
 
 struct cuckoo_class {
     uint64_t first; /* where the first window begins */
-    uint64_t print;
+    uint64_t fingerprint;
 };
 
-/* mixed * prints is the fingerprint (the integer part) and what is left to pick the window (the
- * fraction): so the window is uniform for every fingerprint, in tables of any size.  In this
- * order, since the second window waits for the fingerprint. */
+/* The integer part of mixed * fingerprints is the fingerprint, its fraction gives the window: so
+ * the window is uniform for every fingerprint, in tables of any size.  In this order, since the
+ * second window waits for the fingerprint. */
 TAMIS_TEMPLATE struct cuckoo_class cuckoo_class_of(const struct cuckoo_grid *g, uint64_t mixed) {
     uint64_t fraction, rest;
     struct cuckoo_class key;
-    key.print = tamis__mulboth(mixed, g->prints, &fraction);
+    key.fingerprint = tamis__mulboth(mixed, g->fingerprints, &fraction);
     key.first = tamis__mulboth(fraction, g->windows, &rest);
     return key;
 }
 
-/* How many slots after the first window the second one begins: at least w, so that they never
- * overlap, and at most windows - w, so that they do not after wrapping around either.
- * Squares, because a table fills badly when sums of few distances coincide often: with 15
- * fingerprints it filled to 0.935 with multiples of the golden ratio, to 0.948 with this. */
-TAMIS_TEMPLATE uint64_t cuckoo_distance(const struct cuckoo_grid *g, uint32_t print, unsigned w) {
-    const uint32_t n = print % CUCKOO_DISTANCES + 1;
+/* The distance of the second window in slots: at least w, so that the windows never overlap, and
+ * at most windows - w, so that they do not overlap after wrapping around either.  Squares, because
+ * a table fills badly if sums of few distances often coincide: with 15 fingerprints it filled to
+ * 0.935 with multiples of the golden ratio, to 0.948 with squares. */
+TAMIS_TEMPLATE uint64_t cuckoo_distance(const struct cuckoo_grid *g, uint32_t fingerprint,
+                                        unsigned w) {
+    const uint32_t n = fingerprint % CUCKOO_DISTANCES + 1;
     return w + ((uint64_t)(n * n * UINT32_C(0x9e3779b1)) * g->span >> 32);
 }
 
@@ -153,14 +153,15 @@ TAMIS_TEMPLATE enum cuckoo_form cuckoo_form_of(uint64_t width, uint64_t window) 
     return width * window <= CUCKOO_PACKED_MAX ? CUCKOO_PACKED : CUCKOO_WIDE;
 }
 
-/* Where a class lives: the first bits of its two windows. */
+/* The home of a class: the first bits of its two windows. */
 struct cuckoo_home {
     uint64_t first, second;
-    uint64_t print;
+    uint64_t fingerprint;
 };
 
-/* The place modulo the number of windows, of which it is less than twice.  The smaller of the two,
- * since what would be negative is large; in small tables it is random which, so no branch. */
+/* The position modulo the number of windows, given that it is less than twice that number: the
+ * smaller of both candidates, since a negative one is large.  Branch-free, because in small tables
+ * the case is random. */
 TAMIS_TEMPLATE uint64_t cuckoo_wrap(const struct cuckoo_grid *g, uint64_t bit) {
     const uint64_t wrapped = bit - g->windows_bits;
     return wrapped < bit ? wrapped : bit;
@@ -171,8 +172,8 @@ TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of_mixed(const struct tamis__cucko
     const struct cuckoo_class key = cuckoo_class_of(&c->grid, mixed);
     struct cuckoo_home home;
     home.first = key.first * c->grid.width;
-    home.second = cuckoo_wrap(&c->grid, home.first + c->leap[key.print % CUCKOO_DISTANCES]);
-    home.print = key.print;
+    home.second = cuckoo_wrap(&c->grid, home.first + c->leap[key.fingerprint % CUCKOO_DISTANCES]);
+    home.fingerprint = key.fingerprint;
     return home;
 }
 
@@ -181,17 +182,17 @@ TAMIS_TEMPLATE struct cuckoo_home cuckoo_home_of(const struct tamis__cuckoo *c, 
 }
 
 /* The symbol of a class in the first slot of its first (which = 0) or second window. */
-TAMIS_TEMPLATE uint32_t cuckoo_symbol(uint64_t print, unsigned which, unsigned w) {
-    return (uint32_t)(1 + print * 2 * w + which * w);
+TAMIS_TEMPLATE uint32_t cuckoo_symbol(uint64_t fingerprint, unsigned which, unsigned w) {
+    return (uint32_t)(1 + fingerprint * 2 * w + which * w);
 }
 
 /* ---- windows
  *
- * What is found in the slots of a window is told by marks, one bit for each.  Packed, slot j
- * is field j of the word, and its mark is the top bit of the field; otherwise it is bit j. */
+ * A mark is one bit per slot of a window.  Packed, slot j is field j of the word, and its mark is
+ * the top bit of the field; otherwise it is bit j. */
 
 /* Marks the fields that are 0.  (x & low) + low carries into the top bit of a field unless its
- * lower bits are 0, so that top bit is then set, here or in x, in just the others. */
+ * lower bits are 0, so the top bit is set, here or in x, in exactly the fields that are not 0. */
 TAMIS_TEMPLATE uint64_t cuckoo_zeros(const struct cuckoo_grid *g, uint64_t x) {
     return ~(((x & g->low) + g->low) | x) & g->top;
 }
@@ -212,12 +213,12 @@ TAMIS_TEMPLATE uint64_t cuckoo_copies(const struct cuckoo_grid *g, const struct 
                                       unsigned which, unsigned w, bool packed) {
     const uint64_t bit = which == 0 ? home->first : home->second;
     if (packed) {
-        const uint64_t wanted = home->print * g->scale + (which == 0 ? g->first : g->second);
+        const uint64_t wanted = home->fingerprint * g->scale + (which == 0 ? g->first : g->second);
         return cuckoo_zeros(g, cuckoo_load(g, bit) ^ wanted);
     }
     uint64_t marks = 0;
     for (unsigned j = 0; j < w; j++) {
-        const uint32_t symbol = cuckoo_symbol(home->print, which, w) + j;
+        const uint32_t symbol = cuckoo_symbol(home->fingerprint, which, w) + j;
         marks |= (uint64_t)(cuckoo_get(g, bit + j * g->width) == symbol) << j;
     }
     return marks;
@@ -249,10 +250,11 @@ TAMIS_TEMPLATE uint64_t cuckoo_pair_empty(const struct cuckoo_grid *g, uint64_t 
     return cuckoo_pair_zeros(g, cuckoo_load_pair(g, first, second));
 }
 
-/* Does a slot of a class's windows hold it?  Taking 1 from a field sets its top bit if it was 0 and
- * otherwise only after a lower one, so that the answer is right, in fewer steps than marks take. */
+/* Does a slot of a class's windows hold it?  Subtracting 1 from a field sets its top bit if it was
+ * 0; in a field that is not 0 only a borrow from a lower one can.  So the result is right, in fewer
+ * steps than marks take. */
 TAMIS_TEMPLATE bool cuckoo_pair_holds(const struct cuckoo_grid *g, const struct cuckoo_home *home) {
-    const uint64_t wanted = home->print * g->pair_scale + g->pair_symbols;
+    const uint64_t wanted = home->fingerprint * g->pair_scale + g->pair_symbols;
     const uint64_t x = cuckoo_load_pair(g, home->first, home->second) ^ wanted;
     return ((x - g->pair_ones) & ~x & g->pair_top) != 0;
 }
@@ -282,12 +284,11 @@ TAMIS_TEMPLATE struct cuckoo_spot cuckoo_lowest_of(const struct cuckoo_grid *g, 
     return spot;
 }
 
-/* ---- what is in a slot */
+/* ---- the symbol in a slot */
 
-/* The class of the symbol in a slot: the window that it is in, the other one, and their first
- * symbols.  Every symbol that an add wrote can be read so; of others, which a file may hold (a
- * fingerprint too large, a window that sticks out), false is returned, and they stay where they
- * are. */
+/* The class of the symbol in a slot: its window, the other one, and their first symbols.  Returns
+ * false for a symbol that no add wrote, as a file may hold (a fingerprint too large, a window
+ * beyond the table); such symbols never move. */
 struct cuckoo_item {
     uint64_t here, other;
     uint32_t here_symbol, other_symbol;
@@ -295,13 +296,13 @@ struct cuckoo_item {
 
 TAMIS_TEMPLATE bool cuckoo_read(const struct cuckoo_grid *g, uint64_t bit, uint32_t symbol,
                                 unsigned w, struct cuckoo_item *item) {
-    const uint32_t print = (symbol - 1) / (2 * w), a = (symbol - 1) % (2 * w);
-    const uint32_t in_second = a >= w, leap = g->leap[print % CUCKOO_DISTANCES];
+    const uint32_t fingerprint = (symbol - 1) / (2 * w), a = (symbol - 1) % (2 * w);
+    const uint32_t in_second = a >= w, leap = g->leap[fingerprint % CUCKOO_DISTANCES];
     item->here = bit - (a - in_second * w) * g->width;
     item->other = cuckoo_wrap(g, item->here + (in_second ? g->windows_bits - leap : leap));
     item->here_symbol = symbol - a + in_second * w;
     item->other_symbol = symbol - a + (1 - in_second) * w;
-    return print < g->prints && item->here < g->windows_bits;
+    return fingerprint < g->fingerprints && item->here < g->windows_bits;
 }
 
 /* ---- cuckoo_insert.c */
@@ -310,12 +311,12 @@ cuckoo_search tamis__cuckoo_search;
 
 #if defined(TAMIS_HAVE_AVX2)
 cuckoo_search tamis__cuckoo_search_avx2; /* compiled for the machine */
+#endif
 
 /* ---- cuckoo_avx2.c */
 
-/* For tables with packed windows that are numbered by 31 bits, and without the stash. */
+/* For tables with packed windows, fewer than 2^31 of them, and an empty stash. */
 size_t tamis__cuckoo_contains_avx2(const struct tamis__cuckoo *c, const uint64_t *hashes,
                                    size_t count, bool *answers);
-#endif
 
 #endif

@@ -1,41 +1,40 @@
-/* growing.c - a filter that needs no size: a chain of stages that tighten
+/* growing.c - scalable filter: needs no capacity; stages with ever lower rates
  *
- * When a stage has as many keys as it was made for, the next one is added, twice as large and
- * with a lower rate.  The rates form a series whose sum is the rate p that was asked for, so
- * the total stays within p however long the chain gets (Almeida, Baquero, Preguica and
- * Hutchison, 2007):
+ * When a stage has reached its capacity, the next one is added, twice as large and with a lower
+ * false positive rate.  The rates form a series whose sum is the requested rate p, so the total
+ * stays within p for any number of stages (Almeida, Baquero, Preguica and Hutchison, 2007):
  *     stage 0      p / 2, because most filters never grow
  *     stage i > 0  p / 16 * (7/8)^(i-1)
- * The slow decay costs the stages that hold most of the keys about five bits a key at a
- * thousandfold growth; halving the rate each time, as others do, costs ten.
+ * The slow decay costs the stages that hold most of the keys about five bits per key at a
+ * thousandfold growth; halving the rate each time, as other filters do, costs ten.
  *
- * A key that an older stage may hold already is not added again: the answer is "maybe" in any
- * case.  So repeats cost no space.  Look-ups go from the newest stage, which holds half of the
- * keys, to the oldest; with `block` stages each costs one cache line, and all but the last few
- * stages are small enough to be in the cache.
+ * A key that an older stage possibly holds is not added again: a lookup finds it anyway.  So
+ * duplicates cost no space.  Lookups go from the newest stage, which holds half of the keys, to
+ * the oldest; with `block` stages each costs one cache line, and all but the last few stages are
+ * small enough to be in cache.
  *
  *     shape   word[0] kind of the stages, word[1] capacity of stage 0, word[2] number of
  *             stages, word[3] p as the bits of a double
- *     table   directory: 128 bytes a stage
+ *     table   directory: 128 bytes per stage
  *                 u64 capacity, f64 rate, u64 keys added, u64 offset of its table (a multiple
  *                 of 64), u64 bytes of its table, u64 word[8] of its shape, 24 zero bytes
  *             then the stages' tables in order, each padded with zeros to 64 bytes
- * In memory later stages are filters of their own; `export_table` puts them together. */
+ * In memory later stages are filters of their own; `export_table` joins them. */
 #include <math.h>
 #include <string.h>
 
 #include "core/bits.h"
 #include "core/bytes.h"
-#include "family/family.h"
+#include "filter/family.h"
 
-enum { STAGE_KIND, FIRST, STAGES, RATE };
+enum { STAGE_KIND, FIRST, STAGES, FPR };
 
 #define ENTRY 128
 #define STAGES_MAX 56
 #define CAPACITY_DEFAULT 4096
 #define CAPACITY_MAX ((uint64_t)1 << 56)
-#define DOUBLINGS 24 /* that every filter can make at its rate */
-#define GROUP 256    /* keys that go through the stages together */
+#define DOUBLINGS 24     /* that every filter supports at its rate */
+#define KEYS_AT_ONCE 256 /* keys that go through the stages together */
 
 struct growing {
     tamis_filter base;
@@ -43,27 +42,11 @@ struct growing {
     tamis_filter *stage[STAGES_MAX]; /* their `adds` are the keys in them */
 };
 
-static uint64_t padded(uint64_t bytes) {
-    return (bytes + TAMIS_LINE - 1) & ~(uint64_t)(TAMIS_LINE - 1);
-}
-
-static uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    return bits;
-}
-
-static double from_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, 8);
-    return x;
-}
-
 /* ---- the plan of stages */
 
-static double stage_rate(double rate, unsigned i) {
-    if (i == 0) return rate / 2;
-    double share = rate / 16;
+static double stage_fpr(double fpr, unsigned i) {
+    if (i == 0) return fpr / 2;
+    double share = fpr / 16;
     for (unsigned j = 1; j < i; j++) share *= 0.875;
     return share;
 }
@@ -72,68 +55,66 @@ static uint64_t stage_capacity(uint64_t first, unsigned i) {
     return first > CAPACITY_MAX >> i ? CAPACITY_MAX : first << i;
 }
 
-/* A stage must never refuse a key, which those that can be merged do not. */
+/* A stage must never refuse a key: kinds that can be merged never do. */
 static const struct tamis__family *stage_family(uint64_t kind) {
     const struct tamis__family *family =
         kind > TAMIS_GROWING ? NULL : tamis__family_of((tamis_kind)kind);
     return family != NULL && (family->caps & TAMIS_CAN_UNION) != 0 ? family : NULL;
 }
 
-static tamis_status stage_shape(const struct tamis__family *family, uint64_t first, double rate,
+static tamis_status stage_shape(const struct tamis__family *family, uint64_t first, double fpr,
                                 unsigned i, struct tamis__shape *shape) {
-    const struct tamis__want want = {.capacity = stage_capacity(first, i),
-                                     .rate = stage_rate(rate, i)};
-    return family->shape(&want, shape);
+    const struct tamis__spec spec = {.capacity = stage_capacity(first, i),
+                                     .fpr = stage_fpr(fpr, i)};
+    return family->shape(&spec, shape);
 }
 
-/* Are the rates of later stages within its reach, too? */
-static bool can_grow(const struct tamis__family *family, uint64_t first, double rate) {
+/* Does it support the rates of later stages, too? */
+static bool can_grow(const struct tamis__family *family, uint64_t first, double fpr) {
     struct tamis__shape shape;
-    return stage_shape(family, first, rate, DOUBLINGS, &shape) != TAMIS_E_TOO_FINE;
+    return stage_shape(family, first, fpr, DOUBLINGS, &shape) != TAMIS_E_FPR_TOO_LOW;
 }
 
-static const struct tamis__family *default_family(uint64_t first, double rate) {
+static const struct tamis__family *default_family(uint64_t first, double fpr) {
     const struct tamis__family *block = tamis__family_of(TAMIS_BLOCK);
-    return can_grow(block, first, rate) ? block : tamis__family_of(TAMIS_BLOOM);
+    return can_grow(block, first, fpr) ? block : tamis__family_of(TAMIS_BLOOM);
 }
 
-static tamis_status growing_shape(const struct tamis__want *want, struct tamis__shape *shape) {
-    const uint64_t first = want->capacity == 0 ? CAPACITY_DEFAULT : want->capacity;
+static tamis_status growing_shape(const struct tamis__spec *spec, struct tamis__shape *shape) {
+    const uint64_t first = spec->capacity == 0 ? CAPACITY_DEFAULT : spec->capacity;
     if (first > CAPACITY_MAX) return TAMIS_E_TOO_BIG;
     const struct tamis__family *family =
-        want->stage == TAMIS_AUTO ? default_family(first, want->rate) : stage_family(want->stage);
+        spec->stage == TAMIS_AUTO ? default_family(first, spec->fpr) : stage_family(spec->stage);
     if (family == NULL) return TAMIS_E_KIND;
-    if (!can_grow(family, first, want->rate)) return TAMIS_E_TOO_FINE; /* now, not on the way */
+    if (!can_grow(family, first, spec->fpr))
+        return TAMIS_E_FPR_TOO_LOW; /* now, not when it grows */
     struct tamis__shape stage;
-    const tamis_status status = stage_shape(family, first, want->rate, 0, &stage);
+    const tamis_status status = stage_shape(family, first, spec->fpr, 0, &stage);
     if (status != TAMIS_OK) return status;
     *shape = (struct tamis__shape){
-        .word = {(uint64_t)family->kind, first, 1, bits_of(want->rate)},
-        .table_bytes = ENTRY + padded(stage.table_bytes),
+        .word = {(uint64_t)family->kind, first, 1, tamis__double_bits(spec->fpr)},
+        .table_bytes = ENTRY + tamis__pad_line(stage.table_bytes),
     };
     return TAMIS_OK;
 }
 
-static double growing_rate(const struct tamis__shape *shape, double keys) {
-    return keys > 0 ? from_bits(shape->word[RATE]) : 0;
+static double growing_fpr(const struct tamis__shape *shape, double keys) {
+    return keys > 0 ? tamis__bits_double(shape->word[FPR]) : 0;
 }
 
 static void growing_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
     const struct tamis__family *family = stage_family(shape->word[STAGE_KIND]);
     struct tamis__shape stage;
-    const double rate = from_bits(shape->word[RATE]);
-    if (stage_shape(family, shape->word[FIRST], rate, 0, &stage) != TAMIS_OK) return;
+    const double fpr = tamis__bits_double(shape->word[FPR]);
+    if (stage_shape(family, shape->word[FIRST], fpr, 0, &stage) != TAMIS_OK) return;
     family->traits(&stage, traits);
 }
 
 static bool growing_check(const struct tamis__shape *shape) {
-    const double rate = from_bits(shape->word[RATE]);
-    for (int i = RATE + 1; i < TAMIS__SHAPE_WORDS; i++) {
-        if (shape->word[i] != 0) return false;
-    }
-    return stage_family(shape->word[STAGE_KIND]) != NULL && shape->word[FIRST] >= 1 &&
-           shape->word[FIRST] <= CAPACITY_MAX && shape->word[STAGES] >= 1 &&
-           shape->word[STAGES] <= STAGES_MAX && rate > 0 && rate < 1 &&
+    const double fpr = tamis__bits_double(shape->word[FPR]);
+    return tamis__shape_ends(shape, FPR) && stage_family(shape->word[STAGE_KIND]) != NULL &&
+           shape->word[FIRST] >= 1 && shape->word[FIRST] <= CAPACITY_MAX &&
+           shape->word[STAGES] >= 1 && shape->word[STAGES] <= STAGES_MAX && fpr > 0 && fpr < 1 &&
            shape->table_bytes >= shape->word[STAGES] * ENTRY &&
            shape->table_bytes % TAMIS_LINE == 0;
 }
@@ -141,9 +122,9 @@ static bool growing_check(const struct tamis__shape *shape) {
 /* ---- the directory */
 
 static void store_entry(uint8_t *entry, const struct tamis__shape *stage, uint64_t capacity,
-                        double rate, uint64_t keys, uint64_t offset) {
+                        double fpr, uint64_t keys, uint64_t offset) {
     tamis__store64(entry, capacity);
-    tamis__store64(entry + 8, bits_of(rate));
+    tamis__store64(entry + 8, tamis__double_bits(fpr));
     tamis__store64(entry + 16, keys);
     tamis__store64(entry + 24, offset);
     tamis__store64(entry + 32, stage->table_bytes);
@@ -154,10 +135,10 @@ static void store_entry(uint8_t *entry, const struct tamis__shape *stage, uint64
 
 static void growing_init(const struct tamis__shape *shape, uint8_t *table) {
     const struct tamis__family *family = stage_family(shape->word[STAGE_KIND]);
-    const double rate = from_bits(shape->word[RATE]);
+    const double fpr = tamis__bits_double(shape->word[FPR]);
     struct tamis__shape stage;
-    if (stage_shape(family, shape->word[FIRST], rate, 0, &stage) != TAMIS_OK) return;
-    store_entry(table, &stage, shape->word[FIRST], stage_rate(rate, 0), 0, ENTRY);
+    if (stage_shape(family, shape->word[FIRST], fpr, 0, &stage) != TAMIS_OK) return;
+    store_entry(table, &stage, shape->word[FIRST], stage_fpr(fpr, 0), 0, ENTRY);
     if (family->init != NULL) family->init(&stage, table + ENTRY);
 }
 
@@ -175,28 +156,25 @@ static tamis_status read_stage(const struct growing *g, unsigned i, uint64_t *at
     const uint8_t *entry = f->table + (uint64_t)i * ENTRY;
     struct tamis__shape shape = {.table_bytes = tamis__load64(entry + 32)};
     for (int j = 0; j < TAMIS__SHAPE_WORDS; j++) shape.word[j] = tamis__load64(entry + 40 + 8 * j);
-    const double rate = from_bits(tamis__load64(entry + 8));
-    const bool whole = tamis__load64(entry + 24) == *at && rate > 0 && rate < 1 &&
+    const double fpr = tamis__bits_double(tamis__load64(entry + 8));
+    const bool whole = tamis__load64(entry + 24) == *at && fpr > 0 && fpr < 1 &&
                        shape.table_bytes <= f->shape.table_bytes - *at && family->check(&shape);
     if (!whole) return TAMIS_E_CORRUPT;
-    const uint64_t padding = padded(shape.table_bytes) - shape.table_bytes;
+    const uint64_t padding = tamis__pad_line(shape.table_bytes) - shape.table_bytes;
     if (!all_zero(entry + 104, ENTRY - 104) ||
         !all_zero(f->table + *at + shape.table_bytes, padding)) {
         return TAMIS_E_CORRUPT;
     }
 
-    tamis_filter *stage = tamis__filter_new(family, f);
-    if (stage == NULL) return TAMIS_E_NOMEM;
-    stage->shape = shape;
-    stage->capacity = tamis__load64(entry);
-    stage->rate = rate;
-    stage->adds = tamis__load64(entry + 16);
-    stage->table = f->table + *at;
-    stage->storage = TAMIS__BORROWED;
-    stage->lent = true;
-    *at += padded(shape.table_bytes);
-    *out = stage;
-    return tamis__filter_attach(stage);
+    const struct tamis__contents stage = {.family = family,
+                                          .shape = shape,
+                                          .hashing = f->hashing,
+                                          .capacity = tamis__load64(entry),
+                                          .fpr = fpr,
+                                          .adds = tamis__load64(entry + 16),
+                                          .table = f->table + *at};
+    *at += tamis__pad_line(shape.table_bytes);
+    return tamis__filter_make(&stage, &f->settings, out);
 }
 
 static tamis_status growing_attach(tamis_filter *f) {
@@ -204,9 +182,8 @@ static tamis_status growing_attach(tamis_filter *f) {
     uint64_t at = f->shape.word[STAGES] * ENTRY;
     tamis_status status = TAMIS_OK;
     while (status == TAMIS_OK && g->count < f->shape.word[STAGES]) {
-        tamis_filter *stage = NULL;
-        status = read_stage(g, g->count, &at, &stage);
-        if (stage != NULL) g->stage[g->count++] = stage;
+        status = read_stage(g, g->count, &at, &g->stage[g->count]);
+        g->count += status == TAMIS_OK;
     }
     if (status == TAMIS_OK && at != f->shape.table_bytes) status = TAMIS_E_CORRUPT;
     return status;
@@ -220,7 +197,8 @@ static void growing_detach(tamis_filter *f) {
 static uint64_t growing_export_bytes(const tamis_filter *f) {
     const struct growing *g = (const struct growing *)f;
     uint64_t bytes = (uint64_t)g->count * ENTRY;
-    for (unsigned i = 0; i < g->count; i++) bytes += padded(g->stage[i]->shape.table_bytes);
+    for (unsigned i = 0; i < g->count; i++)
+        bytes += tamis__pad_line(g->stage[i]->shape.table_bytes);
     return bytes;
 }
 
@@ -230,8 +208,8 @@ static void growing_export_table(const tamis_filter *f, uint8_t *bytes) {
     memset(bytes, 0, (size_t)at);
     for (unsigned i = 0; i < g->count; i++) {
         const tamis_filter *s = g->stage[i];
-        const uint64_t size = s->shape.table_bytes, room = padded(size);
-        store_entry(bytes + (uint64_t)i * ENTRY, &s->shape, s->capacity, s->rate, s->adds, at);
+        const uint64_t size = s->shape.table_bytes, room = tamis__pad_line(size);
+        store_entry(bytes + (uint64_t)i * ENTRY, &s->shape, s->capacity, s->fpr, s->adds, at);
         memcpy(bytes + at, s->table, (size_t)size);
         memset(bytes + at + size, 0, (size_t)(room - size));
         at += room;
@@ -243,35 +221,27 @@ static void growing_export_table(const tamis_filter *f, uint8_t *bytes) {
 static tamis_status add_stage(struct growing *g) {
     tamis_filter *f = &g->base;
     const struct tamis__family *family = stage_family(f->shape.word[STAGE_KIND]);
-    const double rate = from_bits(f->shape.word[RATE]);
+    const double fpr = tamis__bits_double(f->shape.word[FPR]);
     if (g->count == STAGES_MAX) return TAMIS_E_FULL;
     struct tamis__shape shape;
-    tamis_status status = stage_shape(family, f->shape.word[FIRST], rate, g->count, &shape);
+    tamis_status status = stage_shape(family, f->shape.word[FIRST], fpr, g->count, &shape);
     if (status != TAMIS_OK) return status;
 
-    tamis_filter *stage = tamis__filter_new(family, f);
-    uint8_t *table = stage == NULL ? NULL : tamis__table_alloc(&f->allocator, shape.table_bytes);
-    if (table == NULL) {
-        if (stage != NULL) tamis__release(&f->allocator, stage, family->object_size);
-        return TAMIS_E_NOMEM;
-    }
-    stage->shape = shape;
-    stage->capacity = stage_capacity(f->shape.word[FIRST], g->count);
-    stage->rate = stage_rate(rate, g->count);
-    tamis__filter_own(stage, table);
-    if (family->init != NULL) family->init(&shape, table);
-    status = tamis__filter_attach(stage);
-    if (status != TAMIS_OK) {
-        tamis__filter_free(stage);
-        return status;
-    }
-    g->stage[g->count++] = stage;
+    const struct tamis__contents stage = {
+        .family = family,
+        .shape = shape,
+        .hashing = f->hashing,
+        .capacity = stage_capacity(f->shape.word[FIRST], g->count),
+        .fpr = stage_fpr(fpr, g->count)};
+    status = tamis__filter_make(&stage, &f->settings, &g->stage[g->count]);
+    if (status != TAMIS_OK) return status;
+    g->count++;
     f->shape.word[STAGES] = g->count;
     f->shape.table_bytes = growing_export_bytes(f);
     return TAMIS_OK;
 }
 
-/* The stage that takes keys now. */
+/* The stage that accepts keys now. */
 static tamis_status open_stage(struct growing *g, tamis_filter **stage) {
     if (g->stage[g->count - 1]->adds >= g->stage[g->count - 1]->capacity) {
         const tamis_status status = add_stage(g);
@@ -303,12 +273,12 @@ static void growing_prefetch(const tamis_filter *f, uint64_t hash) {
 
 /* ---- many keys */
 
-/* Of the keys index[0..count) keeps those that no stage below `stages` may hold; `lo` is
- * gathered into `some` for the stages' batches. */
+/* Keeps those of the keys index[0..count) that no stage below `stages` possibly holds; collects
+ * their `lo` in `some` for the stages' batches. */
 static size_t keep_unseen(const struct growing *g, unsigned stages, const uint64_t *lo,
                           size_t *index, size_t count) {
-    uint64_t some[GROUP];
-    bool seen[GROUP];
+    uint64_t some[KEYS_AT_ONCE];
+    bool seen[KEYS_AT_ONCE];
     for (unsigned s = stages; s-- > 0 && count > 0;) {
         const tamis_filter *stage = g->stage[s];
         for (size_t i = 0; i < count; i++) some[i] = lo[index[i]];
@@ -327,9 +297,9 @@ static size_t growing_contains_batch(const tamis_filter *f, const uint64_t *lo, 
                                      size_t count, bool *answers) {
     (void)hi;
     const struct growing *g = (const struct growing *)f;
-    size_t found = 0, index[GROUP];
-    for (size_t at = 0; at < count; at += GROUP) {
-        const size_t n = count - at < GROUP ? count - at : GROUP;
+    size_t found = 0, index[KEYS_AT_ONCE];
+    for (size_t at = 0; at < count; at += KEYS_AT_ONCE) {
+        const size_t n = count - at < KEYS_AT_ONCE ? count - at : KEYS_AT_ONCE;
         for (size_t i = 0; i < n; i++) index[i] = i;
         const size_t absent = keep_unseen(g, g->count, lo + at, index, n);
         found += n - absent;
@@ -343,9 +313,9 @@ static size_t growing_contains_batch(const tamis_filter *f, const uint64_t *lo, 
 /* Adds `count` keys, no more than the open stage has room for. */
 static tamis_status add_group(struct growing *g, tamis_filter *stage, const uint64_t *lo,
                               size_t count, bool *fresh) {
-    uint64_t some[GROUP];
-    bool was_new[GROUP];
-    size_t index[GROUP], done = 0;
+    uint64_t some[KEYS_AT_ONCE];
+    bool was_new[KEYS_AT_ONCE];
+    size_t index[KEYS_AT_ONCE], done = 0;
     for (size_t i = 0; i < count; i++) index[i] = i;
     const size_t unseen = keep_unseen(g, g->count - 1, lo, index, count);
     for (size_t i = 0; i < unseen; i++) some[i] = lo[index[i]];
@@ -353,6 +323,7 @@ static tamis_status add_group(struct growing *g, tamis_filter *stage, const uint
     if (fresh != NULL && status == TAMIS_OK) memset(fresh, 0, count * sizeof *fresh);
     for (size_t i = 0; i < done; i++) {
         stage->adds += was_new[i];
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript) */
         if (fresh != NULL) fresh[index[i]] = was_new[i];
     }
     return status;
@@ -367,7 +338,7 @@ static tamis_status growing_add_batch(tamis_filter *f, const uint64_t *lo, const
         tamis_status status = open_stage(g, &stage);
         if (status != TAMIS_OK) return status;
         const uint64_t room = stage->capacity - stage->adds;
-        size_t n = count - *done < GROUP ? count - *done : GROUP;
+        size_t n = count - *done < KEYS_AT_ONCE ? count - *done : KEYS_AT_ONCE;
         if (n > room) n = (size_t)room;
         status = add_group(g, stage, lo + *done, n, fresh == NULL ? NULL : fresh + *done);
         if (status != TAMIS_OK) return status;
@@ -383,12 +354,6 @@ static const struct tamis__ops growing_table = {
     .add = growing_add,
     .add_batch = growing_add_batch,
 };
-
-static const struct tamis__ops *growing_ops(const struct tamis__shape *shape, uint32_t cpu,
-                                            bool shared) {
-    (void)shape, (void)cpu, (void)shared;
-    return &growing_table;
-}
 
 static uint32_t growing_version(const tamis_filter *f) {
     const struct growing *g = (const struct growing *)f;
@@ -407,21 +372,21 @@ static void growing_state(const tamis_filter *f, struct tamis__state *state) {
         struct tamis__state s = {0};
         const double bytes = (double)g->stage[i]->shape.table_bytes;
         g->stage[i]->family->state(g->stage[i], &s);
-        /* A stage got only the keys that no older one seemed to hold; behind one that seems to hold
-         * all (there are such bytes) it tells of no others than its own. */
+        /* A stage received only keys that no older stage matched.  If an older stage matches every
+         * key (hostile bytes can), this one counts its own keys alone. */
         const double share = absent > 0 ? absent : 1, error = s.distinct_error / share;
         state->distinct += s.distinct / share;
         state->capacity += g->stage[i]->capacity;
         variance += error * error;
         places += bytes;
         used += bytes * s.fill;
-        absent *= 1 - s.rate_now;
-        log_absent += log1p(-s.rate_now);
+        absent *= 1 - s.fpr_now;
+        log_absent += log1p(-s.fpr_now);
     }
     state->fill = used / places;
     state->distinct_error = sqrt(variance);
     /* 1 less `absent` is 0 for rates below 1e-16. */
-    state->rate_now = log_absent < 0 ? -expm1(log_absent) : 0;
+    state->fpr_now = log_absent < 0 ? -expm1(log_absent) : 0;
     state->stages = g->count;
 }
 
@@ -432,11 +397,11 @@ const struct tamis__family tamis__growing = {
     .ordered = true,
     .object_size = sizeof(struct growing),
     .shape = growing_shape,
-    .rate = growing_rate,
+    .fpr = growing_fpr,
     .traits = growing_traits,
     .init = growing_init,
     .check = growing_check,
-    .ops = growing_ops,
+    .only_ops = &growing_table,
     .attach = growing_attach,
     .detach = growing_detach,
     .prefetch = growing_prefetch,

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "family/linear.h"
+#include "build/linear.h"
 #include "family/sizing.h"
 
-/* Up to so many keys the dense layout is taken. */
+/* Sets of up to this many keys use the dense layout. */
 #define LINEAR_KEYS 2000
 
 /* Attempts at peeling all keys. */
@@ -20,7 +20,7 @@ static uint64_t salt_of(unsigned attempt) {
 
 struct build {
     const struct tamis__peeled *how;
-    enum tamis__layout layout;
+    enum tamis__graph graph;
     unsigned width, threads;
     const struct tamis__group *group;
     const tamis_allocator *allocator;
@@ -49,7 +49,7 @@ static void sift(uint64_t *heap, size_t at, size_t count) {
     heap[at] = moved;
 }
 
-/* Heapsort: short, in place, and no hashes that are chosen badly make it slow. */
+/* Heapsort: short, in place, and no choice of hashes makes it slow. */
 static void sort(uint64_t *hashes, size_t count) {
     for (size_t i = count / 2; i-- > 0;) sift(hashes, i, count);
     for (size_t end = count; end-- > 1;) {
@@ -79,17 +79,17 @@ static tamis_status list_rest(const struct build *b, const uint64_t *hashes,
     return TAMIS_OK;
 }
 
-/* Makes the table from an order of peeling; the numbers in it are places in `hashes`. */
+/* Fills the table from a peeling order, which holds indexes into `hashes`. */
 static tamis_status build_table(const struct build *b, const uint64_t *hashes,
                                 const struct tamis__geometry *g, const struct tamis__order *order) {
     struct tamis__shard *shard = b->shard;
-    const uint64_t array = tamis__prints_bytes(tamis__geometry_slots(b->layout, g), b->width);
+    const uint64_t array = tamis__fingerprints_bytes(tamis__geometry_slots(b->graph, g), b->width);
     const uint64_t listed = b->group->count - tamis__order_keys(order);
     const uint64_t bytes = array + 8 * listed;
     uint8_t *table = (uint8_t *)tamis__table_alloc(b->allocator, bytes);
     if (table == NULL) return TAMIS_E_NOMEM;
     tamis_status status =
-        tamis__peel_assign(b->layout, g, hashes, order, b->width, b->threads, b->allocator, table);
+        tamis__peel_assign(b->graph, g, hashes, order, b->width, b->threads, b->allocator, table);
     if (status == TAMIS_OK && listed != 0) status = list_rest(b, hashes, order, table + array);
     if (status != TAMIS_OK) {
         tamis__table_free(b->allocator, table, bytes);
@@ -104,7 +104,7 @@ static tamis_status build_table(const struct build *b, const uint64_t *hashes,
     return TAMIS_OK;
 }
 
-/* Makes the table a list of all keys. */
+/* Fills the table with a list of all keys. */
 static tamis_status build_list(const struct build *b, const uint64_t *sorted) {
     struct tamis__shard *shard = b->shard;
     const size_t count = b->group->count;
@@ -118,7 +118,7 @@ static tamis_status build_list(const struct build *b, const uint64_t *sorted) {
 }
 
 static struct tamis__geometry geometry_at(const struct build *b, unsigned attempt) {
-    struct tamis__geometry g = b->how->geometry(b->layout, b->group->count, attempt);
+    struct tamis__geometry g = b->how->geometry(b->graph, b->group->count, attempt);
     g.salt = salt_of(attempt);
     return g;
 }
@@ -128,7 +128,7 @@ enum outcome { DONE, TRY_AGAIN, GIVE_UP };
 static tamis_status attempt(const struct build *b, unsigned number, enum outcome *outcome) {
     const struct tamis__geometry g = geometry_at(b, number);
     struct tamis__order order;
-    tamis_status status = b->how->peel(b->layout, &g, b->group, b->threads, b->allocator, &order);
+    tamis_status status = b->how->peel(b->graph, &g, b->group, b->threads, b->allocator, &order);
     *outcome = order.crowded ? GIVE_UP : TRY_AGAIN;
     if (status == TAMIS_OK && tamis__order_keys(&order) == b->group->count) {
         *outcome = DONE;
@@ -138,14 +138,13 @@ static tamis_status attempt(const struct build *b, unsigned number, enum outcome
     return status;
 }
 
-/* Peels as many as it can of keys that cannot all be peeled, and lists the rest. */
-static tamis_status build_most(const struct build *b, const uint64_t *sorted) {
+/* Peels as many keys as possible, and lists the rest. */
+static tamis_status build_max(const struct build *b, const uint64_t *sorted) {
     const size_t count = b->group->count;
     if (count > TAMIS__PEEL_KEYS_MAX) return build_list(b, sorted);
     const struct tamis__geometry g = geometry_at(b, ATTEMPTS);
     struct tamis__order order;
-    tamis_status status =
-        tamis__peel_flat(b->layout, &g, sorted, count, true, b->allocator, &order);
+    tamis_status status = tamis__peel_flat(b->graph, &g, sorted, count, true, b->allocator, &order);
     if (status == TAMIS_OK) {
         const bool most = order.left > count / 2;
         status = most ? build_table(b, sorted, &g, &order) : build_list(b, sorted);
@@ -161,7 +160,7 @@ static tamis_status last_attempt(const struct build *b) {
     if (sorted == NULL) return TAMIS_E_NOMEM;
     memcpy(sorted, b->group->hashes, bytes);
     sort(sorted, b->group->count);
-    const tamis_status status = build_most(b, sorted);
+    const tamis_status status = build_max(b, sorted);
     tamis__release(b->allocator, sorted, bytes);
     return status;
 }
@@ -178,14 +177,20 @@ static tamis_status build_distinct(const struct build *b, unsigned first, enum o
     return status == TAMIS_OK && outcome != DONE ? last_attempt(b) : status;
 }
 
-/* Equal keys share all of their slots, so they are never peeled: an attempt that succeeds has
- * shown that there were none, and they are looked for only after one that failed. */
-tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tamis__layout layout,
+/* Duplicates share all of their slots, so they are never peeled: a successful attempt proves that
+ * there are none, and duplicates are searched only after a failed one. */
+static enum tamis__graph graph_of(const struct tamis__peeled *how,
+                                  const struct tamis__shape *shape) {
+    return how->graph[shape->word[TAMIS__PEELED_ARITY] == 4];
+}
+
+tamis_status tamis__peeled_build_shard(const struct tamis__shard_maker *maker,
                                        const struct tamis__shape *shape, struct tamis__group *group,
                                        unsigned threads, const tamis_allocator *a,
                                        struct tamis__shard *shard) {
-    const struct build b = {how, layout, (unsigned)shape->word[TAMIS__PEELED_WIDTH], threads, group,
-                            a,   shard};
+    const struct tamis__peeled *how = (const struct tamis__peeled *)maker;
+    const unsigned width = (unsigned)shape->word[TAMIS__PEELED_WIDTH];
+    const struct build b = {how, graph_of(how, shape), width, threads, group, a, shard};
     const size_t count = group->count;
     const bool tries =
         count > LINEAR_KEYS && count <= TAMIS__PEEL_KEYS_MAX && tamis__group_looks_distinct(group);
@@ -196,14 +201,16 @@ tamis_status tamis__peeled_build_shard(const struct tamis__peeled *how, enum tam
     if (status != TAMIS_OK || outcome == DONE) return status;
     status = tamis__group_distinct(group, threads);
     if (status != TAMIS_OK) return status;
-    const bool counts = tries && group->count == count; /* it was an attempt with these keys */
+    const bool counts = tries && group->count == count; /* that attempt was with these keys */
     return counts ? build_distinct(&b, 1, outcome) : build_distinct(&b, 0, TRY_AGAIN);
 }
 
 /* ---- reading a shard */
 
-bool tamis__peeled_check_shard(const struct tamis__peeled *how, enum tamis__layout layout,
+bool tamis__peeled_check_shard(const struct tamis__shard_maker *maker,
                                const struct tamis__shape *shape, const struct tamis__shard *shard) {
+    const struct tamis__peeled *how = (const struct tamis__peeled *)maker;
+    const enum tamis__graph graph = graph_of(how, shape);
     const unsigned width = (unsigned)shape->word[TAMIS__PEELED_WIDTH];
     const struct tamis__geometry g = tamis__peeled_geometry(shard);
     const uint64_t listed = shard->word[TAMIS__PEELED_LISTED];
@@ -211,33 +218,33 @@ bool tamis__peeled_check_shard(const struct tamis__peeled *how, enum tamis__layo
     if (listed > shard->bytes / 8) return false;
     const uint64_t array = shard->bytes - 8 * listed;
     if (g.segment != 0) {
-        return g.range <= UINT32_MAX && g.segment <= g.range && how->check(layout, &g) &&
-               tamis__geometry_slots(layout, &g) <= UINT32_MAX &&
-               array == tamis__prints_bytes(tamis__geometry_slots(layout, &g), width);
+        return g.range <= UINT32_MAX && g.segment <= g.range && how->check(graph, &g) &&
+               tamis__geometry_slots(graph, &g) <= UINT32_MAX &&
+               array == tamis__fingerprints_bytes(tamis__geometry_slots(graph, &g), width);
     }
     if (g.range == 0) return array == 0 && listed == shard->keys;
     const struct tamis__linear linear = {g.range, g.salt, width};
     return listed == 0 && tamis__linear_check(&linear, array);
 }
 
-tamis_status tamis__peeled_attach(const struct tamis__shard_maker *maker, tamis_filter *f) {
-    const tamis_status status = tamis__shards_attach(maker, f);
+tamis_status tamis__peeled_attach(tamis_filter *f) {
+    const tamis_status status = tamis__shards_attach(f);
     if (status != TAMIS_OK) return status;
     struct tamis__peeled_filter *filter = (struct tamis__peeled_filter *)f;
     filter->plain = true;
     for (uint64_t i = 0; i < (uint64_t)1 << filter->base.lg_shards; i++) {
         const struct tamis__shard *shard = &filter->base.shards[i];
-        if (!tamis__peeled_has_array(shard) || shard->word[TAMIS__PEELED_LISTED] != 0) {
-            filter->plain = false;
-        }
+        filter->plain &= tamis__peeled_has_array(shard) && shard->word[TAMIS__PEELED_LISTED] == 0;
     }
     return TAMIS_OK;
 }
 
-void tamis__peeled_prefetch(const tamis_filter *f, enum tamis__layout layout, uint64_t hash) {
+void tamis__peeled_prefetch(const tamis_filter *f, uint64_t hash) {
+    const struct tamis__peeled *how = (const struct tamis__peeled *)f->family->shards;
+    const enum tamis__graph graph = graph_of(how, &f->shape);
     const unsigned width = (unsigned)f->shape.word[TAMIS__PEELED_WIDTH];
     struct tamis__peeled_pending unread;
-    tamis__peeled_request(f, hash, layout, tamis__access_of(width), width, &unread);
+    tamis__peeled_request(f, hash, graph, tamis__access_of(width), width, &unread);
 }
 
 bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
@@ -266,7 +273,7 @@ bool tamis__peeled_ask_other(const struct tamis__shard *shard, unsigned width, u
 /* ---- sizing */
 
 /* Bits per key of a shard that is built at the first attempt. */
-static double shard_bits(const struct tamis__peeled *how, enum tamis__layout layout, uint64_t keys,
+static double shard_bits(const struct tamis__peeled *how, enum tamis__graph graph, uint64_t keys,
                          unsigned width) {
     if (keys == 0) return 0;
     if (keys > TAMIS__PEEL_KEYS_MAX) keys = TAMIS__PEEL_KEYS_MAX;
@@ -274,42 +281,37 @@ static double shard_bits(const struct tamis__peeled *how, enum tamis__layout lay
     if (keys <= LINEAR_KEYS) {
         bytes = tamis__linear_bytes(tamis__linear_slots(keys), width);
     } else {
-        const struct tamis__geometry g = how->geometry(layout, (size_t)keys, 0);
-        bytes = tamis__prints_bytes(tamis__geometry_slots(layout, &g), width);
+        const struct tamis__geometry g = how->geometry(graph, (size_t)keys, 0);
+        bytes = tamis__fingerprints_bytes(tamis__geometry_slots(graph, &g), width);
     }
     return 8 * (double)bytes / (double)keys;
 }
 
-tamis_status tamis__peeled_shape(const struct tamis__shard_maker *maker,
-                                 const struct tamis__peeled *how, enum tamis__layout layout,
-                                 const struct tamis__want *want, struct tamis__shape *shape) {
-    const unsigned width = tamis__width_for(want->rate);
-    if (width > TAMIS__WIDTH_MAX) return TAMIS_E_TOO_FINE;
-    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity, maker->most);
+tamis_status tamis__peeled_shape(const struct tamis__peeled *how, enum tamis__graph graph,
+                                 const struct tamis__spec *spec, struct tamis__shape *shape) {
+    const unsigned width = tamis__width_for(spec->fpr);
+    if (width > TAMIS__WIDTH_MAX) return TAMIS_E_FPR_TOO_LOW;
+    const unsigned lg_shards = tamis__keys_lg_shards(spec->capacity, how->maker.max);
     *shape = (struct tamis__shape){.table_bytes = 0};
     shape->word[TAMIS__STATIC_LG_SHARDS] = lg_shards;
-    shape->word[TAMIS__STATIC_KEYS] = want->capacity;
+    shape->word[TAMIS__STATIC_KEYS] = spec->capacity;
     shape->word[TAMIS__PEELED_WIDTH] = width;
-    shape->word[TAMIS__PEELED_ARITY] = tamis__arity(layout);
+    shape->word[TAMIS__PEELED_ARITY] = tamis__arity(graph);
     shape->table_bytes = tamis__shards_estimate(
-        want->capacity, lg_shards, shard_bits(how, layout, want->capacity >> lg_shards, width));
+        spec->capacity, lg_shards, shard_bits(how, graph, spec->capacity >> lg_shards, width));
     return shape->table_bytes == UINT64_MAX ? TAMIS_E_TOO_BIG : TAMIS_OK;
 }
 
-double tamis__peeled_rate(const struct tamis__shape *shape, double keys) {
+double tamis__peeled_fpr(const struct tamis__shape *shape, double keys) {
     if (!(keys > 0)) return 0;
     if (keys > (double)shape->word[TAMIS__STATIC_KEYS]) return 1;
-    return tamis__rate_of_width((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
+    return tamis__fpr_of_width((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
 }
 
 bool tamis__peeled_check(const struct tamis__shape *shape) {
     const uint64_t width = shape->word[TAMIS__PEELED_WIDTH];
     if (width < 1 || width > TAMIS__WIDTH_MAX) return false;
-    uint64_t unused = 0;
-    for (unsigned i = TAMIS__PEELED_ARITY + 1; i < TAMIS__SHAPE_WORDS; i++) {
-        unused |= shape->word[i];
-    }
-    return tamis__shards_check(shape) && unused == 0;
+    return tamis__shards_check(shape) && tamis__shape_ends(shape, TAMIS__PEELED_ARITY);
 }
 
 static uint64_t shard_slots(const struct tamis__shape *shape, const struct tamis__shard *shard) {
@@ -326,7 +328,6 @@ void tamis__peeled_state(const tamis_filter *f, struct tamis__state *state) {
     for (uint64_t i = 0; i < shards; i++) slots += (double)shard_slots(&f->shape, &s->shards[i]);
     state->fill = keys > 0 ? keys / slots : 0;
     state->distinct = keys;
-    state->distinct_error = 0;
-    state->rate_now = tamis__peeled_rate(&f->shape, keys);
+    state->fpr_now = tamis__peeled_fpr(&f->shape, keys);
     state->stages = (uint32_t)shards;
 }

@@ -1,24 +1,24 @@
-/* ribbon.c - the ribbon filter: within half a percent of the least space that a rate allows
+/* ribbon.c - the ribbon filter: static, within half a percent of the information bound
  *
- * A ribbon (Dillinger and Walzer, 2021) keeps, for every slot of an array, r bits, and a key
- * is a member if the xor of a random half of the 64 slots that follow a random start is the
- * key's fingerprint of r bits.  Making that true for all keys is to solve a linear system over
- * GF(2) whose rows are narrow bands.  Bumping (Dillinger, Huebschle-Schneider, Sanders and
- * Walzer, 2022) lets such a system be overloaded: the few keys that cannot be satisfied move to a
- * second, small system, and so on, so that the slots are used to the last.
+ * A ribbon filter (Dillinger and Walzer, 2021) stores r bits in every slot of an array.  A key is
+ * a member if the xor of a random half of the 64 slots from a random start on equals the key's
+ * fingerprint of r bits.  Building it means solving a linear system over GF(2) whose rows are
+ * narrow bands.  Bumping (Dillinger, Huebschle-Schneider, Sanders and Walzer, 2022) allows the
+ * system to be overloaded: the few keys that cannot be satisfied move to a second, small system,
+ * and so on, so that almost every slot is used.
  *
- *     ask       hash -> segment, start; marked and before the threshold: hash again, next layer
+ *     query     hash -> segment, start; marked and before the threshold: hash again, next layer
  *     compare   for each column c: parity(64 bits of column c & coefficients) = bit c
  *     build     ribbon_build.c and ribbon_segment.c;  bytes: ribbon.h
  *
  *     shape     word[2] columns r, word[3] narrow: the share of keys with one column less,
  *               as a fraction of 2^32; so the rate is (1 + word[3] / 2^32) 2^-r
  *
- * Costs   At a rate of 2^-r, 0.2 % over r bits a key.  Between, the mix of r - 1 and r columns
+ * Costs   At a rate of 2^-r, 0.2 % over r bits per key.  In between, the mix of r - 1 and r columns
  *         costs up to 0.086 bits more (1.2 % at 1 %): the price of rounding every key's
  *         fingerprint to whole bits, which no other layout of such a system avoids.
- *         An absent key reads 16 r bytes in one stretch: at 1 % two or three cache lines.
- *         See ribbon_segment.c for what building costs. */
+ *         An absent key reads 16 r contiguous bytes: at 1 % two or three cache lines.
+ *         See ribbon_segment.c for the cost of building. */
 #include "family/ribbon.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@
 #include "core/cpu.h"
 #include "family/sizing.h"
 
-/* ---- asking */
+/* ---- lookup */
 
 static bool ask_dense(const struct tamis__ribbon_shard *shard, struct tamis__ribbon_form form,
                       uint64_t hash) {
@@ -48,11 +48,10 @@ struct tamis__ribbon_asked tamis__ribbon_locate_deep(const struct tamis__ribbon_
         }
         hash = tamis__ribbon_rehash(hash);
     }
-    const struct tamis__ribbon_asked known = {NULL, hash, ask_dense(shard, form, hash), 0};
-    return known;
+    return (struct tamis__ribbon_asked){NULL, hash, ask_dense(shard, form, hash), 0};
 }
 
-/* Half of the absent keys fail in each column, so stopping at the first saves more than a
+/* Half of the absent keys fail in each column, so stopping at the first mismatch saves more than a
  * mispredicted branch costs. */
 static bool match_portable(const uint8_t *block, unsigned columns, uint64_t low, uint64_t high,
                            uint32_t fingerprint) {
@@ -100,16 +99,16 @@ static const struct tamis__ops *ribbon_ops(const struct tamis__shape *shape, uin
 /* Slots of a layer that stay empty, for estimates. */
 #define EMPTY_SHARE 0.0007
 
-/* The rate is at most that asked for: the share of narrow keys is rounded down. */
-static bool form_for(double rate, struct tamis__ribbon_form *form) {
-    form->columns = tamis__width_for(rate);
+/* The share of narrow keys is rounded down, so that the rate is at most the target. */
+static bool form_for(double fpr, struct tamis__ribbon_form *form) {
+    form->columns = tamis__width_for(fpr);
     if (form->columns > TAMIS__RIBBON_COLUMNS_MAX) return false;
-    const double narrow = floor((ldexp(rate, (int)form->columns) - 1) * 0x1p32);
+    const double narrow = floor((ldexp(fpr, (int)form->columns) - 1) * 0x1p32);
     form->narrow = narrow < 0x1p32 ? (uint32_t)narrow : UINT32_MAX;
     return true;
 }
 
-static double form_rate(struct tamis__ribbon_form form) {
+static double form_fpr(struct tamis__ribbon_form form) {
     return ldexp(1 + form.narrow * 0x1p-32, -(int)form.columns);
 }
 
@@ -130,29 +129,29 @@ static double shard_bytes(struct tamis__ribbon_form form, uint64_t count) {
     return bytes;
 }
 
-static tamis_status ribbon_shape(const struct tamis__want *want, struct tamis__shape *shape) {
+static tamis_status ribbon_shape(const struct tamis__spec *spec, struct tamis__shape *shape) {
     struct tamis__ribbon_form form;
-    if (!form_for(want->rate, &form)) return TAMIS_E_TOO_FINE;
-    const unsigned lg_shards = tamis__keys_lg_shards(want->capacity, TAMIS__SHARD_KEYS);
-    const uint64_t keys = want->capacity >> lg_shards;
+    if (!form_for(spec->fpr, &form)) return TAMIS_E_FPR_TOO_LOW;
+    const unsigned lg_shards = tamis__keys_lg_shards(spec->capacity, TAMIS__SHARD_KEYS);
+    const uint64_t keys = spec->capacity >> lg_shards;
     const double bits = keys == 0 ? 0 : 8 * shard_bytes(form, keys) / (double)keys;
     *shape = (struct tamis__shape){.table_bytes =
-                                       tamis__shards_estimate(want->capacity, lg_shards, bits)};
+                                       tamis__shards_estimate(spec->capacity, lg_shards, bits)};
     shape->word[TAMIS__STATIC_LG_SHARDS] = lg_shards;
-    shape->word[TAMIS__STATIC_KEYS] = want->capacity;
+    shape->word[TAMIS__STATIC_KEYS] = spec->capacity;
     shape->word[TAMIS__RIBBON_COLUMNS] = form.columns;
     shape->word[TAMIS__RIBBON_NARROW] = form.narrow;
     return shape->table_bytes == UINT64_MAX ? TAMIS_E_TOO_BIG : TAMIS_OK;
 }
 
-static double ribbon_rate(const struct tamis__shape *shape, double keys) {
+static double ribbon_fpr(const struct tamis__shape *shape, double keys) {
     if (!(keys > 0)) return 0;
     if (keys > (double)shape->word[TAMIS__STATIC_KEYS]) return 1;
-    return form_rate(tamis__ribbon_form_of(shape));
+    return form_fpr(tamis__ribbon_form_of(shape));
 }
 
-/* Building takes the hashes of a shard, grouped (8 bytes a key), the bumped ones twice (1
- * byte), the table once more, and the rows of a segment. */
+/* Building takes the hashes of a shard, grouped (8 bytes per key), the bumped ones twice (1 byte),
+ * the table once more, and the rows of a segment. */
 static void ribbon_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(shape);
     const double keys = (double)shape->word[TAMIS__STATIC_KEYS];
@@ -169,10 +168,7 @@ static bool ribbon_check(const struct tamis__shape *shape) {
     const uint64_t columns = shape->word[TAMIS__RIBBON_COLUMNS];
     if (columns < 1 || columns > TAMIS__RIBBON_COLUMNS_MAX) return false;
     if (shape->word[TAMIS__RIBBON_NARROW] > UINT32_MAX) return false;
-    for (unsigned i = TAMIS__RIBBON_OWN_END; i < TAMIS__SHAPE_WORDS; i++) {
-        if (shape->word[i] != 0) return false;
-    }
-    return tamis__shards_check(shape);
+    return tamis__shards_check(shape) && tamis__shape_ends(shape, TAMIS__RIBBON_NARROW);
 }
 
 /* Reads the words of an untrusted shard; false if they do not account for its bytes. */
@@ -188,7 +184,7 @@ static bool shard_read(struct tamis__ribbon_form form, const struct tamis__shard
         if (ended && half != 0) return false;
         if (ended) continue;
         if (!tamis__ribbon_layer_check(blocks, lg)) return false;
-        /* 2^16 blocks, 2^24 segments, 2^8 bytes a block: far from overflow. */
+        /* 2^16 blocks, 2^24 segments, 2^8 bytes per block: far from overflow. */
         struct tamis__ribbon_layer *layer = &view->layer[i];
         tamis__ribbon_layer_init(form, blocks, lg, layer);
         layer->columns = shard->table + at;
@@ -205,7 +201,7 @@ static bool shard_read(struct tamis__ribbon_form form, const struct tamis__shard
         if (dense->slots == 0 && dense->seed != 0) return false;
         if (dense->width == 0) {
             if (dense->slots != 0) return false;
-            dense->slots = 1; /* keys without columns: always there */
+            dense->slots = 1; /* keys without columns always match */
         } else if (dense->slots != 0) {
             const uint64_t bytes = tamis__linear_bytes(dense->slots, dense->width);
             if (!tamis__linear_check(dense, bytes)) return false;
@@ -216,7 +212,9 @@ static bool shard_read(struct tamis__ribbon_form form, const struct tamis__shard
     return at == shard->bytes || (at == 0 && shard->bytes == 8);
 }
 
-static bool shard_check(const struct tamis__shape *shape, const struct tamis__shard *shard) {
+static bool shard_check(const struct tamis__shard_maker *maker, const struct tamis__shape *shape,
+                        const struct tamis__shard *shard) {
+    (void)maker;
     struct tamis__ribbon_shard view;
     return shard_read(tamis__ribbon_form_of(shape), shard, &view);
 }
@@ -226,17 +224,17 @@ static const struct tamis__shard_maker ribbon_maker = {TAMIS__SHARD_KEYS, 4.5,
 
 static tamis_status ribbon_attach(tamis_filter *filter) {
     struct tamis__ribbon *f = (struct tamis__ribbon *)(void *)filter;
-    const tamis_status status = tamis__shards_attach(&ribbon_maker, filter);
+    const tamis_status status = tamis__shards_attach(filter);
     if (status != TAMIS_OK) return status;
     const uint64_t count = (uint64_t)1 << f->base.lg_shards;
     size_t bytes;
     if (!tamis__array_size(count, sizeof *f->shards, &bytes)) return TAMIS_E_NOMEM;
-    f->shards = (struct tamis__ribbon_shard *)tamis__alloc(&filter->allocator, bytes);
+    f->shards = (struct tamis__ribbon_shard *)tamis__alloc(&filter->settings.allocator, bytes);
     if (f->shards == NULL) return TAMIS_E_NOMEM;
     for (uint64_t i = 0; i < count; i++) {
         const struct tamis__shard *shard = &f->base.shards[i];
         f->shards[i] = (struct tamis__ribbon_shard){.dense_table = {NULL}};
-        if (shard->keys == 0) continue; /* no layers, no slots: answers "no" */
+        if (shard->keys == 0) continue; /* no layers, no slots: matches no key */
         if (!shard_read(tamis__ribbon_form_of(&filter->shape), shard, &f->shards[i])) {
             return TAMIS_E_CORRUPT;
         }
@@ -246,7 +244,7 @@ static tamis_status ribbon_attach(tamis_filter *filter) {
 
 static void ribbon_detach(tamis_filter *filter) {
     struct tamis__ribbon *f = (struct tamis__ribbon *)(void *)filter;
-    tamis__release(&filter->allocator, f->shards, sizeof *f->shards << f->base.lg_shards);
+    tamis__release(&filter->settings.allocator, f->shards, sizeof *f->shards << f->base.lg_shards);
     f->shards = NULL;
     tamis__shards_detach(filter);
 }
@@ -267,22 +265,9 @@ static void ribbon_state(const tamis_filter *filter, struct tamis__state *state)
     for (uint64_t i = 0; i < shards; i++) slots += shard_slots(&f->shards[i]);
     state->fill = keys < slots ? keys / slots : keys > 0;
     state->distinct = keys;
-    state->distinct_error = 0;
-    state->rate_now = ribbon_rate(&filter->shape, keys);
+    state->fpr_now = ribbon_fpr(&filter->shape, keys);
     state->stages = (uint32_t)shards;
 }
-
-static tamis_status ribbon_build(const struct tamis__want *want, struct tamis__keys *keys,
-                                 tamis_filter *f) {
-    struct tamis__ribbon_form form;
-    if (!form_for(want->rate, &form)) return TAMIS_E_TOO_FINE;
-    struct tamis__shape own = {.table_bytes = 0};
-    own.word[TAMIS__RIBBON_COLUMNS] = form.columns;
-    own.word[TAMIS__RIBBON_NARROW] = form.narrow;
-    return tamis__shards_build(&ribbon_maker, &own, want->threads, keys, f);
-}
-
-extern const struct tamis__family tamis__ribbon;
 
 const struct tamis__family tamis__ribbon = {
     .kind = TAMIS_RIBBON,
@@ -290,7 +275,7 @@ const struct tamis__family tamis__ribbon = {
     .caps = TAMIS_IS_STATIC,
     .object_size = sizeof(struct tamis__ribbon),
     .shape = ribbon_shape,
-    .rate = ribbon_rate,
+    .fpr = ribbon_fpr,
     .traits = ribbon_traits,
     .check = ribbon_check,
     .ops = ribbon_ops,
@@ -298,5 +283,5 @@ const struct tamis__family tamis__ribbon = {
     .detach = ribbon_detach,
     .prefetch = ribbon_prefetch,
     .state = ribbon_state,
-    .build = ribbon_build,
+    .shards = &ribbon_maker,
 };

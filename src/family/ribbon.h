@@ -1,19 +1,19 @@
-/* ribbon.h - what building and asking a ribbon share: where a key lies, and the bytes
+/* ribbon.h - what building and querying a ribbon filter share: the position of a key, the layout
  *
- * See ribbon.c for what it is, ribbon_build.c and ribbon_segment.c for how it is made.
+ * See ribbon.c for the algorithm, ribbon_build.c and ribbon_segment.c for construction.
  *
  * A shard has up to four layers.  A key is in the first one that did not bump it; those that
  * every layer bumped (and all keys of a small shard) are in two small dense tables, linear.h.
- * A layer is cut into 2^lg_segments segments of equal size, which are solved independently of
- * each other, a segment into blocks of 64 slots, and into buckets of 128 starts.
+ * A layer is divided into 2^lg_segments segments of equal size, which are solved independently, a
+ * segment into blocks of 64 slots and into buckets of 128 starts.
  *
  *     hash of a key in layer 0: g, as the shard sees it; in each next layer mixed once more
  *
  *     top lg_segments bits: segment | next bits: start within it, monotone | the rest
  *
- *     start, coefficients (64 bits, lowest set) and fingerprint are all drawn from this hash.
- *     It is a member if for every column the xor of the bits that the coefficients select,
- *     of 64 slots from the start on, is the column's bit of the fingerprint.
+ *     start, coefficients (64 bits, lowest set) and fingerprint are all derived from this hash.
+ *     The key is a member if for every column the xor of the bits that the coefficients select,
+ *     of 64 slots from the start on, equals the column's bit of the fingerprint.
  *
  * Columns.  A filter has r columns, but the share `narrow` / 2^32 of its keys, those with the
  * lowest hashes, uses only the first r - 1.  Starts grow with the hash, so whole blocks at the
@@ -44,34 +44,35 @@
 #ifndef TAMIS_FAMILY_RIBBON_H
 #define TAMIS_FAMILY_RIBBON_H
 
+#include "build/keys_group.h"
+#include "build/linear.h"
+#include "build/shards.h"
 #include "core/bits.h"
 #include "core/bytes.h"
-#include "family/linear.h"
-#include "family/shards.h"
 
 #define TAMIS__RIBBON_LAYERS 4
 #define TAMIS__RIBBON_COLUMNS_MAX 32
 #define TAMIS__RIBBON_BLOCK 64
 #define TAMIS__RIBBON_BUCKET 128
 #define TAMIS__RIBBON_MARK_BLOCKS (8 * TAMIS__RIBBON_BUCKET / TAMIS__RIBBON_BLOCK) /* of a byte */
-/* A shard or layer of up to so many keys goes into the dense tables: 0.3 % over at 5000 keys,
- * where a layer with its ends and marks would be 0.5 %. */
+/* A shard or layer of up to this many keys goes into the dense tables: 0.3 % over the bound at
+ * 5000 keys, where a layer with its ends and marks takes 0.5 %. */
 #define TAMIS__RIBBON_DENSE 5000
 
-/* Most keys of a segment: its rows (28 bytes a key) stay in the caches or near, and a million
+/* Maximum keys per segment: its rows (28 bytes per key) stay in or near the caches, and a million
  * keys keep 8 threads busy; its ends cost about 20 slots. */
 #define TAMIS__RIBBON_SEGMENT_KEYS ((uint64_t)1 << 17)
 
 /* The family's own words of the shape. */
-enum { TAMIS__RIBBON_COLUMNS = TAMIS__STATIC_OWN, TAMIS__RIBBON_NARROW, TAMIS__RIBBON_OWN_END };
+enum { TAMIS__RIBBON_COLUMNS = TAMIS__STATIC_OWN, TAMIS__RIBBON_NARROW };
 
 /* What is the same in all shards. */
 struct tamis__ribbon_form {
     unsigned columns; /* r: 1..32 */
-    uint32_t narrow;  /* of 2^32 hashes so many use r - 1 columns */
+    uint32_t narrow;  /* this many of 2^32 hashes use r - 1 columns */
 };
 
-/* A layer: its sizes, and where it lies. */
+/* A layer: its sizes and addresses. */
 struct tamis__ribbon_layer {
     uint64_t slots; /* of a segment; 0: no such layer */
     unsigned lg_segments;
@@ -79,7 +80,7 @@ struct tamis__ribbon_layer {
     const uint8_t *columns, *marks, *thresholds;
 };
 
-/* A shard, ready to be asked. */
+/* A shard, ready for queries. */
 struct tamis__ribbon_shard {
     struct tamis__ribbon_layer layer[TAMIS__RIBBON_LAYERS];
     struct tamis__linear dense[2]; /* of narrow keys, of the others; no slots: no keys */
@@ -87,9 +88,8 @@ struct tamis__ribbon_shard {
 };
 
 static inline struct tamis__ribbon_form tamis__ribbon_form_of(const struct tamis__shape *shape) {
-    const struct tamis__ribbon_form form = {(unsigned)shape->word[TAMIS__RIBBON_COLUMNS],
-                                            (uint32_t)shape->word[TAMIS__RIBBON_NARROW]};
-    return form;
+    return (struct tamis__ribbon_form){(unsigned)shape->word[TAMIS__RIBBON_COLUMNS],
+                                       (uint32_t)shape->word[TAMIS__RIBBON_NARROW]};
 }
 
 /* ---- from a hash */
@@ -111,15 +111,14 @@ TAMIS_TEMPLATE uint32_t tamis__ribbon_fingerprint(uint64_t hash, unsigned column
     return (uint32_t)((hash * UINT64_C(0xd6e8feb86659fd93)) >> (64 - columns));
 }
 
-/* Starts are drawn from a range that is wider than the segment by this on both sides, and
- * clamped, so that the slots at its ends get as many rows as the others: without it a segment
- * leaves some 30 slots more empty.  16 to 32 do equally well. */
+/* Starts are drawn from a range that is wider than the segment by this on both sides, and clamped,
+ * so that the slots at its ends get as many rows as the others: without it a segment leaves about
+ * 30 more slots empty.  16 to 32 do equally well. */
 #define TAMIS__RIBBON_MARGIN 24
 
-/* The start in a segment, from the upper half of the hash below the segment's bits: segments
- * are small, and a product of halves is what vectors of keys can do.
- * The last start leaves one slot unused, so that the block after that of a start is always in
- * the segment and can be read without a test. */
+/* The start in a segment, from the upper half of the hash below the segment's bits: segments are
+ * small, and vector instructions have products of halves.  The last start leaves one slot unused,
+ * so that the block after that of a start is always in the segment and needs no test. */
 TAMIS_TEMPLATE uint64_t tamis__ribbon_start(uint64_t hash, uint64_t slots) {
     const uint64_t last = slots - TAMIS__RIBBON_BLOCK - 1;
     const uint64_t drawn = ((hash >> 32) * (last + 1 + 2 * TAMIS__RIBBON_MARGIN)) >> 32;
@@ -142,16 +141,16 @@ TAMIS_TEMPLATE uint64_t tamis__ribbon_slot(const struct tamis__ribbon_layer *lay
 
 #define TAMIS__RIBBON_SEGMENTS_LG_MAX 24
 
-/* Are the numbers of blocks of a segment and of segments sound?  Where there are several
- * segments none may share a byte of marks with another, because threads build them. */
+/* Are the numbers of blocks per segment and of segments valid?  Segments must not share a byte of
+ * marks, because threads build them. */
 static inline bool tamis__ribbon_layer_check(uint64_t segment_blocks, unsigned lg_segments) {
     return segment_blocks >= 2 && segment_blocks <= UINT16_MAX &&
            lg_segments <= TAMIS__RIBBON_SEGMENTS_LG_MAX &&
            (lg_segments == 0 || segment_blocks % TAMIS__RIBBON_MARK_BLOCKS == 0);
 }
 
-/* Fills in all but the pointers.  A key is narrow if its block is; so a block with keys on both
- * sides of the limit is wide, and the rate a trifle lower than it might be. */
+/* Sets all but the pointers.  A key is narrow if its block is; a block with keys on both sides of
+ * the limit is wide, which makes the rate slightly lower than necessary. */
 static inline void tamis__ribbon_layer_init(struct tamis__ribbon_form form, uint64_t segment_blocks,
                                             unsigned lg_segments,
                                             struct tamis__ribbon_layer *layer) {
@@ -186,18 +185,18 @@ static inline uint64_t tamis__ribbon_layer_bytes(const struct tamis__ribbon_laye
     return tamis__ribbon_column_bytes(layer, columns) + tamis__div_up(others, 8) * 8;
 }
 
-/* ---- asking */
+/* ---- lookup */
 
 struct tamis__ribbon {
     struct tamis__static base;
     struct tamis__ribbon_shard *shards; /* 2^lg_shards */
 };
 
-/* Where to look for a key. */
+/* The location of a key. */
 struct tamis__ribbon_asked {
-    const uint8_t *block; /* of its start; NULL: it was in no layer, and the answer is known */
+    const uint8_t *block; /* of its start; NULL: it is in no layer, and the result is known */
     uint64_t hash;        /* in its layer */
-    uint32_t columns;     /* of the block; or the answer */
+    uint32_t columns;     /* of the block; or the result */
     uint32_t shift;       /* of the start in the block */
 };
 
@@ -206,7 +205,7 @@ struct tamis__ribbon_asked {
 typedef bool tamis__ribbon_match(const uint8_t *block, unsigned columns, uint64_t low,
                                  uint64_t high, uint32_t fingerprint);
 
-/* Was the key, whose first slot that is, bumped? */
+/* Was the key with this first slot bumped? */
 TAMIS_TEMPLATE bool tamis__ribbon_is_bumped(const struct tamis__ribbon_layer *layer, uint64_t hash,
                                             uint64_t slot) {
     const uint64_t bucket = slot / TAMIS__RIBBON_BUCKET;
@@ -215,17 +214,16 @@ TAMIS_TEMPLATE bool tamis__ribbon_is_bumped(const struct tamis__ribbon_layer *la
     return marked & (slot % TAMIS__RIBBON_BUCKET < threshold);
 }
 
-/* Where a key that a layer did not bump has its block. */
+/* The location of a key that the layer did not bump. */
 TAMIS_TEMPLATE struct tamis__ribbon_asked tamis__ribbon_asked_at(
     const struct tamis__ribbon_layer *layer, unsigned columns, uint64_t hash, uint64_t slot) {
     const uint64_t block = slot / TAMIS__RIBBON_BLOCK;
-    const struct tamis__ribbon_asked asked = {
+    return (struct tamis__ribbon_asked){
         layer->columns + 8 * tamis__ribbon_word(layer, columns, block), hash,
         columns - (block < layer->narrow_blocks), slot % TAMIS__RIBBON_BLOCK};
-    return asked;
 }
 
-/* The same for a key that is not in layer 0: looks in the others, and asks the dense tables. */
+/* The same for a key that is not in layer 0: searches the other layers and the dense tables. */
 struct tamis__ribbon_asked tamis__ribbon_locate_deep(const struct tamis__ribbon_shard *shard,
                                                      struct tamis__ribbon_form form, uint64_t hash);
 
@@ -245,8 +243,8 @@ TAMIS_TEMPLATE struct tamis__ribbon_asked tamis__ribbon_locate(const struct tami
     return tamis__ribbon_locate_deep(shard, form, hash);
 }
 
-/* Asks for the lines of the two blocks.  Out of the cache every line counts, in the cache
- * every instruction; up to 8 columns take at most three lines. */
+/* Prefetches the lines of the two blocks.  Out of cache every line counts, in cache every
+ * instruction; up to 8 columns take at most three lines. */
 TAMIS_TEMPLATE void tamis__ribbon_prefetch(const struct tamis__ribbon_asked *asked) {
     const size_t bytes = (size_t)16 * asked->columns;
     TAMIS_PREFETCH(asked->block);
@@ -266,7 +264,7 @@ TAMIS_TEMPLATE bool tamis__ribbon_answer(const struct tamis__ribbon_asked *asked
                  tamis__ribbon_fingerprint(asked->hash, form.columns));
 }
 
-/* Keys whose lines are on their way at a time. */
+/* Keys whose lines are prefetched together. */
 #define TAMIS__RIBBON_AHEAD 32
 
 TAMIS_TEMPLATE bool tamis__ribbon_contains(const tamis_filter *filter, uint64_t h,
@@ -320,15 +318,10 @@ struct tamis__ribbon_job {
     uint8_t *table; /* zeros to begin with */
 };
 
-/* Keys for the next layer, with their hashes in this one.  From tamis__alloc. */
-struct tamis__ribbon_bumped {
-    uint64_t *hashes;
-    size_t count;
-};
-
-/* Writes a segment's part of the table.  Segments may be solved at the same time. */
+/* Writes a segment's part of the table.  Segments may be solved at the same time.  `bumped`
+ * receives the keys for the next layer, with their hashes there, from tamis__alloc. */
 tamis_status tamis__ribbon_solve_segment(const struct tamis__ribbon_job *job, uint64_t index,
-                                         struct tamis__ribbon_bumped *bumped);
+                                         struct tamis__stretch *bumped);
 
 /* ---- ribbon_build.c */
 
@@ -336,7 +329,8 @@ tamis_status tamis__ribbon_solve_segment(const struct tamis__ribbon_job *job, ui
 void tamis__ribbon_layer_for(struct tamis__ribbon_form form, uint64_t count,
                              struct tamis__ribbon_layer *layer);
 
-tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape, struct tamis__group *group,
+tamis_status tamis__ribbon_build_shard(const struct tamis__shard_maker *maker,
+                                       const struct tamis__shape *shape, struct tamis__group *group,
                                        unsigned threads, const tamis_allocator *a,
                                        struct tamis__shard *shard);
 

@@ -1,18 +1,19 @@
-/* ribbon_avx2.c - asking a ribbon with AVX2
+/* ribbon_avx2.c - lookups in a ribbon filter with AVX2
  *
  * A key is compared four columns at a time.  A batch in a filter of one shard (up to 4 million
- * keys, where instructions count for more than memory does) is also located four keys at a
- * time: in cache 11 ns a key instead of 14. */
+ * keys, where instructions matter more than memory) is also located four keys at a time: in cache
+ * 11 ns per key instead of 14. */
 #include "family/ribbon.h"
 
 #if defined(TAMIS_HAVE_AVX2)
-#include <immintrin.h>
+#include "core/avx2.h"
 
 /* ---- one key, four columns */
 
-/* Do four columns fail?  The parity of a lane is that of the sum of its nibbles' parities. */
-TAMIS_TARGET_AVX2 static inline bool four_differ(const uint8_t *block, const uint8_t *next,
-                                                 __m256i low, __m256i high, uint32_t fingerprint) {
+/* Does one of four columns differ?  The parity of a lane is that of the sum of its nibbles'
+ * parities. */
+TAMIS_AVX2_TEMPLATE bool four_differ(const uint8_t *block, const uint8_t *next, __m256i low,
+                                     __m256i high, uint32_t fingerprint) {
     const __m256i nibble = _mm256_set1_epi8(15);
     const __m256i odd = _mm256_setr_epi8(0, 1, 1, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0,
                                          1, 0, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0);
@@ -25,11 +26,11 @@ TAMIS_TARGET_AVX2 static inline bool four_differ(const uint8_t *block, const uin
     return (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(x)) != (fingerprint & 15);
 }
 
-/* The last four columns may overlap those before: nothing beyond the columns is read.  Up to
- * eight are compared without a branch, although 15 in 16 absent keys fail in the first four: where
- * keys may be there or not, nobody can predict it (19 ns a key instead of 13). */
-TAMIS_TARGET_AVX2 static inline bool match_avx2(const uint8_t *block, unsigned columns,
-                                                uint64_t low, uint64_t high, uint32_t fingerprint) {
+/* The last four columns may overlap those before: nothing beyond the columns is read.  Up to eight
+ * are compared without a branch, although 15 of 16 absent keys fail in the first four: with a mix
+ * of present and absent keys the branch is unpredictable (19 ns per key instead of 13). */
+TAMIS_AVX2_TEMPLATE bool match_avx2(const uint8_t *block, unsigned columns, uint64_t low,
+                                    uint64_t high, uint32_t fingerprint) {
     const uint8_t *next = block + 8 * columns;
     if (TAMIS_UNLIKELY(columns < 4)) {
         unsigned differ = 0;
@@ -59,7 +60,7 @@ TAMIS_TARGET_AVX2 static bool contains_avx2(const tamis_filter *f, struct tamis_
 
 /* ---- four keys */
 
-/* More segments than a shard of the intended size has are left to the other path. */
+/* A shard with more segments than its intended size has takes the other path. */
 #define SEGMENTS_LG_MAX 5
 
 /* A filter of one shard: the numbers of its layer 0. */
@@ -69,51 +70,32 @@ struct only {
     uint64_t threshold[1 << SEGMENTS_LG_MAX];
 };
 
-/* Keys on their way, as tamis__ribbon_asked; each field by itself, as vectors write them. */
+/* Located keys, as tamis__ribbon_asked, but as one array per field, as vectors write them. */
 struct flock {
     uint64_t block[TAMIS__RIBBON_AHEAD], hash[TAMIS__RIBBON_AHEAD];
     uint64_t columns[TAMIS__RIBBON_AHEAD], shift[TAMIS__RIBBON_AHEAD];
 };
 
-TAMIS_TARGET_AVX2 static inline __m256i all(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
-
-/* The lower 64 bits of the products. */
-TAMIS_TARGET_AVX2 static inline __m256i product(__m256i a, uint64_t constant) {
-    const __m256i b = all(constant), swapped = all(constant << 32 | constant >> 32);
-    const __m256i crossed = _mm256_mullo_epi32(a, swapped);
-    const __m256i cross = _mm256_add_epi32(crossed, _mm256_slli_epi64(crossed, 32));
-    const __m256i upper = _mm256_and_si256(cross, all(UINT64_C(0xffffffff00000000)));
-    return _mm256_add_epi64(_mm256_mul_epu32(a, b), upper);
-}
-
-TAMIS_TARGET_AVX2 static inline __m256i mix64(__m256i x) {
-    x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 30));
-    x = product(x, UINT64_C(0xbf58476d1ce4e5b9));
-    x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 27));
-    x = product(x, UINT64_C(0x94d049bb133111eb));
-    return _mm256_xor_si256(x, _mm256_srli_epi64(x, 31));
-}
-
 /* tamis__ribbon_slot; shifts by 64, for a layer of one segment, give 0. */
-TAMIS_TARGET_AVX2 static inline __m256i four_slots(const struct tamis__ribbon_layer *layer,
-                                                   __m256i hash, __m256i segment) {
+TAMIS_AVX2_TEMPLATE __m256i four_slots(const struct tamis__ribbon_layer *layer, __m256i hash,
+                                       __m256i segment) {
     const uint64_t last = layer->slots - TAMIS__RIBBON_BLOCK - 1;
-    const __m256i margin = all(TAMIS__RIBBON_MARGIN);
-    const __m256i lg = all(layer->lg_segments);
+    const __m256i margin = tamis__avx2_all(TAMIS__RIBBON_MARGIN);
+    const __m256i lg = tamis__avx2_all(layer->lg_segments);
     const __m256i half = _mm256_srli_epi64(_mm256_sllv_epi64(hash, lg), 32);
-    const __m256i range = all(last + 1 + 2 * TAMIS__RIBBON_MARGIN);
+    const __m256i range = tamis__avx2_all(last + 1 + 2 * TAMIS__RIBBON_MARGIN);
     const __m256i drawn = _mm256_srli_epi64(_mm256_mul_epu32(half, range), 32);
     const __m256i start = _mm256_sub_epi64(_mm256_max_epu32(drawn, margin), margin);
-    return _mm256_add_epi64(_mm256_mul_epu32(segment, all(layer->slots)),
-                            _mm256_min_epu32(start, all(last)));
+    return _mm256_add_epi64(_mm256_mul_epu32(segment, tamis__avx2_all(layer->slots)),
+                            _mm256_min_epu32(start, tamis__avx2_all(last)));
 }
 
-TAMIS_TARGET_AVX2 static inline void four_store(uint64_t *to, __m256i x) {
+TAMIS_AVX2_TEMPLATE void four_store(uint64_t *to, __m256i x) {
     _mm256_storeu_si256((__m256i *)(void *)to, x);
 }
 
-/* Four words of a table: a gather, which takes longer as an instruction. */
-TAMIS_TARGET_AVX2 static inline __m256i four_words(const uint8_t *table, __m256i index) {
+/* Four words of a table: single loads, which are faster than a gather instruction. */
+TAMIS_AVX2_TEMPLATE __m256i four_words(const uint8_t *table, __m256i index) {
     uint64_t at[4];
     four_store(at, index);
     return _mm256_setr_epi64x(
@@ -123,34 +105,36 @@ TAMIS_TARGET_AVX2 static inline __m256i four_words(const uint8_t *table, __m256i
 
 /* Which of four keys were bumped?  Marks are read as whole words: those of a layer, with the
  * thresholds after them, are padded to words. */
-TAMIS_TARGET_AVX2 static inline unsigned four_bumped(const struct only *f, __m256i slot,
-                                                     __m256i segment) {
+TAMIS_AVX2_TEMPLATE unsigned four_bumped(const struct only *f, __m256i slot, __m256i segment) {
     const struct tamis__ribbon_layer *layer = &f->shard->layer[0];
     const __m256i words = four_words(layer->marks, _mm256_srli_epi64(slot, 13));
-    const __m256i bucket = _mm256_and_si256(_mm256_srli_epi64(slot, 7), all(63));
+    const __m256i bucket = _mm256_and_si256(_mm256_srli_epi64(slot, 7), tamis__avx2_all(63));
     const __m256i marked = _mm256_slli_epi64(_mm256_srlv_epi64(words, bucket), 63);
     const __m256i threshold = four_words((const uint8_t *)f->threshold, segment);
-    const __m256i offset = _mm256_and_si256(slot, all(TAMIS__RIBBON_BUCKET - 1));
+    const __m256i offset = _mm256_and_si256(slot, tamis__avx2_all(TAMIS__RIBBON_BUCKET - 1));
     const __m256i low = _mm256_cmpgt_epi64(threshold, offset);
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_and_si256(marked, low)));
 }
 
-/* Locates four keys, the at-th and following ones of the flock. */
-TAMIS_TARGET_AVX2 static inline void four_locate(const struct only *f, const uint64_t *h,
-                                                 struct flock *flock, size_t at) {
+/* Locates four keys of the group, from index `at` on. */
+TAMIS_AVX2_TEMPLATE void four_locate(const struct only *f, const uint64_t *h, struct flock *flock,
+                                     size_t at) {
     const struct tamis__ribbon_layer *layer = &f->shard->layer[0];
-    const __m256i hash = mix64(_mm256_loadu_si256((const __m256i *)(const void *)h));
-    const __m256i segment = _mm256_srlv_epi64(hash, all(64 - layer->lg_segments));
+    const __m256i x = tamis__avx2_mix(_mm256_loadu_si256((const __m256i *)(const void *)h));
+    const __m256i hash = _mm256_xor_si256(x, _mm256_srli_epi64(x, 31)); /* tamis__mix64 */
+    const __m256i segment = _mm256_srlv_epi64(hash, tamis__avx2_all(64 - layer->lg_segments));
     const __m256i slot = four_slots(layer, hash, segment);
-    const __m256i block = _mm256_srli_epi64(slot, 6), narrow = all(layer->narrow_blocks);
-    const __m256i columns = all(f->form.columns);
+    const __m256i block = _mm256_srli_epi64(slot, 6),
+                  narrow = tamis__avx2_all(layer->narrow_blocks);
+    const __m256i columns = tamis__avx2_all(f->form.columns);
     const __m256i word =
         _mm256_sub_epi64(_mm256_mul_epu32(block, columns), _mm256_min_epu32(block, narrow));
-    four_store(flock->block + at, _mm256_add_epi64(all((uint64_t)(uintptr_t)layer->columns),
-                                                   _mm256_slli_epi64(word, 3)));
+    four_store(flock->block + at,
+               _mm256_add_epi64(tamis__avx2_all((uint64_t)(uintptr_t)layer->columns),
+                                _mm256_slli_epi64(word, 3)));
     four_store(flock->hash + at, hash);
     four_store(flock->columns + at, _mm256_add_epi64(columns, _mm256_cmpgt_epi64(narrow, block)));
-    four_store(flock->shift + at, _mm256_and_si256(slot, all(TAMIS__RIBBON_BLOCK - 1)));
+    four_store(flock->shift + at, _mm256_and_si256(slot, tamis__avx2_all(TAMIS__RIBBON_BLOCK - 1)));
     for (unsigned bumped = four_bumped(f, slot, segment); bumped != 0; bumped &= bumped - 1) {
         const size_t i = at + tamis__ctz(bumped);
         const struct tamis__ribbon_asked asked =
@@ -162,19 +146,16 @@ TAMIS_TARGET_AVX2 static inline void four_locate(const struct only *f, const uin
     }
 }
 
-TAMIS_TARGET_AVX2 static inline struct tamis__ribbon_asked flock_at(const struct flock *flock,
-                                                                    size_t i) {
-    const struct tamis__ribbon_asked asked = {(const uint8_t *)(uintptr_t)flock->block[i],
-                                              flock->hash[i], (uint32_t)flock->columns[i],
-                                              (uint32_t)flock->shift[i]};
-    return asked;
+TAMIS_AVX2_TEMPLATE struct tamis__ribbon_asked flock_at(const struct flock *flock, size_t i) {
+    return (struct tamis__ribbon_asked){(const uint8_t *)(uintptr_t)flock->block[i], flock->hash[i],
+                                        (uint32_t)flock->columns[i], (uint32_t)flock->shift[i]};
 }
 
-/* Asks for `count` keys, a multiple of four. */
+/* Looks up `count` keys, a multiple of four. */
 TAMIS_TARGET_AVX2 static size_t contains_fours(const struct only *f, const uint64_t *h,
                                                size_t count, bool *answers) {
     struct flock flocks[2];
-    size_t found = 0, waiting = 0; /* of the flock before */
+    size_t found = 0, waiting = 0; /* of the group before */
     for (size_t at = 0, turn = 0; at < count || waiting > 0; turn ^= 1) {
         const size_t rest = count - at;
         const size_t now = rest < TAMIS__RIBBON_AHEAD ? rest : TAMIS__RIBBON_AHEAD;
@@ -195,7 +176,7 @@ TAMIS_TARGET_AVX2 static size_t contains_fours(const struct only *f, const uint6
     return found;
 }
 
-/* Can the four-key path take this filter?  Its products are of 32 bits. */
+/* Does this filter fit the four-key path?  Its products have 32 bits. */
 static bool is_only(const struct tamis__ribbon *f) {
     const struct tamis__ribbon_layer *layer = &f->shards[0].layer[0];
     return f->base.lg_shards == 0 && layer->slots != 0 && layer->lg_segments <= SEGMENTS_LG_MAX;

@@ -1,28 +1,28 @@
-/* ribbon_build.c - building the layers of a shard, one from what the one before has bumped
+/* ribbon_build.c - building the layers of a shard, each from the keys that the one before bumped
  *
  *   group of keys -> layer 0 -> bumped keys, rehashed and grouped -> layer 1 -> ... -> few keys
  *                                                                        -> two dense tables
  *
- * A layer bumps some 6 % of its keys, so 4 million keys take three layers: 240,000 go to the
+ * A layer bumps about 6 % of its keys, so 4 million keys take three layers: 240,000 go to the
  * second, 15,000 to the third and 900 to the dense tables.  The segments of a layer are solved
- * independently (ribbon_segment.c), by as many threads as there are.
+ * independently (ribbon_segment.c), by all threads.
  *
- * The number of keys alone decides the sizes of a layer, and with them the place of every key,
- * so neither threads nor the order of the keys can be seen in the result. */
+ * The number of keys alone decides the sizes of a layer, and with them the position of every key,
+ * so the result depends neither on threads nor on the order of the keys. */
 #include <string.h>
 
 #include "core/parallel.h"
 #include "family/ribbon.h"
 
-/* One key in 17 more than slots.  Measured from 140,000 to 4 million keys: 16 to 18 come to the
- * same space, with 20 more slots stay empty (0.02 %), with 22 still more (0.06 %). */
+/* One key in 17 more than slots.  Measured from 140,000 to 4 million keys: 16 to 18 give the same
+ * space; with 20 more slots stay empty (0.02 %), with 22 still more (0.06 %). */
 #define OVERLOAD 17
 
 /* A layer while it is built. */
 struct layer_build {
     struct tamis__ribbon_job job;
     uint64_t bytes;
-    struct tamis__ribbon_bumped *bumped; /* by segment */
+    struct tamis__stretch *bumped; /* by segment */
     size_t bumped_bytes;
 };
 
@@ -30,12 +30,12 @@ struct layer_build {
 
 void tamis__ribbon_layer_for(struct tamis__ribbon_form form, uint64_t count,
                              struct tamis__ribbon_layer *layer) {
-    const uint64_t whole = TAMIS__RIBBON_MARK_BLOCKS, most = UINT16_MAX / whole * whole;
+    const uint64_t whole = TAMIS__RIBBON_MARK_BLOCKS, max = UINT16_MAX / whole * whole;
     unsigned lg = 0;
     while (lg < TAMIS__RIBBON_SEGMENTS_LG_MAX && count >> lg > TAMIS__RIBBON_SEGMENT_KEYS) lg++;
     uint64_t blocks = (count - count / OVERLOAD) / TAMIS__RIBBON_BLOCK >> lg;
     if (lg > 0) blocks = (blocks + whole / 2) / whole * whole; /* tamis__ribbon_layer_check */
-    if (blocks > most) blocks = most;
+    if (blocks > max) blocks = max;
     if (blocks < 2) blocks = 2;
     tamis__ribbon_layer_init(form, blocks, lg, layer);
 }
@@ -56,7 +56,7 @@ static tamis_status build_layer(struct layer_build *b, unsigned threads) {
     b->bytes = tamis__ribbon_layer_bytes(&job->layer, job->form.columns);
     b->bumped_bytes = (size_t)segments_of(b) * sizeof *b->bumped;
     job->table = (uint8_t *)tamis__table_alloc(job->allocator, b->bytes);
-    b->bumped = (struct tamis__ribbon_bumped *)tamis__alloc(job->allocator, b->bumped_bytes);
+    b->bumped = tamis__alloc(job->allocator, b->bumped_bytes);
     if (b->bumped != NULL) memset(b->bumped, 0, b->bumped_bytes);
     if (job->table == NULL || b->bumped == NULL) return TAMIS_E_NOMEM;
     return tamis__parallel(threads, segments_of(b), build_segment, b);
@@ -65,55 +65,10 @@ static tamis_status build_layer(struct layer_build *b, unsigned threads) {
 static void free_bumped(struct layer_build *b) {
     const tamis_allocator *a = b->job.allocator;
     for (uint64_t i = 0; b->bumped != NULL && i < segments_of(b); i++) {
-        tamis__release(a, b->bumped[i].hashes, b->bumped[i].count * sizeof(uint64_t));
+        tamis__release(a, (void *)(uintptr_t)b->bumped[i].hash, b->bumped[i].count * 8);
     }
     tamis__release(a, b->bumped, b->bumped_bytes);
     b->bumped = NULL;
-}
-
-/* ------------------------------------------------------------------------ between layers */
-
-static size_t part_of(const struct tamis__group *group, uint64_t hash) {
-    return (size_t)(hash >> 1 >> (63 - group->lg_buckets));
-}
-
-/* Counts keys by part: start[p + 1] receives the number in part p. */
-static void count_parts(const struct tamis__ribbon_bumped *bumped, struct tamis__group *next) {
-    for (size_t i = 0; i < bumped->count; i++) {
-        next->start[part_of(next, tamis__ribbon_rehash(bumped->hashes[i])) + 1]++;
-    }
-}
-
-/* Puts keys where their part goes on; start[p] moves along. */
-static void scatter_parts(const struct tamis__ribbon_bumped *bumped, struct tamis__group *next) {
-    for (size_t i = 0; i < bumped->count; i++) {
-        const uint64_t hash = tamis__ribbon_rehash(bumped->hashes[i]);
-        next->hashes[next->start[part_of(next, hash)]++] = hash;
-    }
-}
-
-/* Rehashes the bumped keys into a group of their own, cut as the next layer will be. */
-static tamis_status regroup(const struct layer_build *b, struct tamis__group *next) {
-    const tamis_allocator *a = b->job.allocator;
-    struct tamis__ribbon_layer layer;
-    *next = (struct tamis__group){.allocator = *a};
-    for (uint64_t i = 0; i < segments_of(b); i++) next->count += b->bumped[i].count;
-    tamis__ribbon_layer_for(b->job.form, next->count, &layer);
-    next->lg_buckets = layer.lg_segments;
-    const size_t parts = (size_t)1 << next->lg_buckets;
-    next->start_bytes = (parts + 1) * sizeof *next->start;
-    next->hashes_bytes = next->count * sizeof *next->hashes;
-    next->start = (size_t *)tamis__alloc(a, next->start_bytes);
-    next->hashes = (uint64_t *)tamis__table_alloc(a, next->hashes_bytes);
-    if (next->start == NULL || next->hashes == NULL) return TAMIS_E_NOMEM;
-
-    memset(next->start, 0, next->start_bytes);
-    for (uint64_t i = 0; i < segments_of(b); i++) count_parts(&b->bumped[i], next);
-    for (size_t p = 0; p < parts; p++) next->start[p + 1] += next->start[p];
-    for (uint64_t i = 0; i < segments_of(b); i++) scatter_parts(&b->bumped[i], next);
-    memmove(next->start + 1, next->start, parts * sizeof *next->start); /* ends to starts */
-    next->start[0] = 0;
-    return TAMIS_OK;
 }
 
 /* ------------------------------------------------------------------------ a shard */
@@ -127,10 +82,7 @@ struct pieces {
 };
 
 static void free_pieces(const tamis_allocator *a, struct pieces *p) {
-    for (unsigned i = 0; i < PIECES; i++) {
-        tamis__table_free(a, p->table[i], p->bytes[i]);
-        p->table[i] = NULL;
-    }
+    for (unsigned i = 0; i < PIECES; i++) tamis__table_free(a, p->table[i], p->bytes[i]);
 }
 
 static tamis_status join_pieces(const tamis_allocator *a, struct pieces *p,
@@ -189,9 +141,9 @@ static tamis_status build_layers(struct tamis__ribbon_form form, unsigned thread
     while (*layers < TAMIS__RIBBON_LAYERS && rest->count > TAMIS__RIBBON_DENSE) {
         struct layer_build b = {.job = {.form = form, .group = rest, .allocator = a}};
         const struct tamis__ribbon_layer *layer = &b.job.layer;
-        struct tamis__group next = {.count = 0};
+        struct tamis__group next = {.allocator = *a};
         status = build_layer(&b, threads);
-        if (status == TAMIS_OK) status = regroup(&b, &next);
+        if (status == TAMIS_OK) status = tamis__group_copy(&next, b.bumped, segments_of(&b));
         free_bumped(&b);
         p->table[*layers] = b.job.table;
         p->bytes[*layers] = b.bytes;
@@ -205,9 +157,11 @@ static tamis_status build_layers(struct tamis__ribbon_form form, unsigned thread
     return status;
 }
 
-tamis_status tamis__ribbon_build_shard(const struct tamis__shape *shape, struct tamis__group *group,
+tamis_status tamis__ribbon_build_shard(const struct tamis__shard_maker *maker,
+                                       const struct tamis__shape *shape, struct tamis__group *group,
                                        unsigned threads, const tamis_allocator *a,
                                        struct tamis__shard *shard) {
+    (void)maker;
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(shape);
     struct pieces pieces = {{NULL}, {0}};
     unsigned layers = 0;

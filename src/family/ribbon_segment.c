@@ -2,11 +2,10 @@
  *
  * Every key is a row of the system: 64 coefficients from its start on.  Rows come in order of
  * their start, so elimination works within a window of 64 slots that moves to the right.  The
- * rows of a bucket that found no slot in it wait in the slots beyond; there is room for 64 to
- * wait.  A layer has about 6 % fewer slots than keys, so the queue is nearly always long, and
- * few slots are passed by with nobody waiting; but it overflows every few buckets.  Then the
- * bucket is marked, and the keys at its beginning (whose slots those who wait can take) are
- * bumped to the next layer.
+ * rows of a bucket that find no slot in it spill into the slots beyond, at most 64 of them.  A
+ * layer has about 6 % fewer slots than keys, so rows nearly always spill, and few slots stay
+ * empty; but the spill overflows every few buckets.  Then the bucket is marked, and the keys at
+ * its beginning (whose slots the spilled rows can take) are bumped to the next layer.
  *
  *     bucket:   |<- threshold ->|<------------- the other starts ------------->|
  *     marked:     bumped          solved
@@ -19,36 +18,36 @@
  *
  * Going back is rare (one bucket in 80) but it pays: with it one bit per bucket and a low
  * threshold are enough, and 0.05 % of the slots stay empty.  Two bits and three thresholds per
- * bucket without it leave 0.14 % empty and take twice the marks.  If DEPTH buckets before are
- * marked already, the crowd is in the bucket itself, and the segment starts anew with a
- * higher threshold (one segment in 10).  A threshold of the whole bucket bumps all that does
- * not fit, so any set of keys ends, even one made to fall into a single bucket.
+ * bucket without going back leave 0.14 % empty and take twice the marks.  If DEPTH buckets before
+ * are marked already, the bucket itself is overloaded, and the segment restarts with a higher
+ * threshold (one segment in 10).  A threshold of the whole bucket bumps every key that does not
+ * fit, so the algorithm terminates for any set, even if all keys fall into a single bucket.
  *
- * Of one set there is one result, whatever the order in which the rows come: whether the rows
- * of a bucket fit with those before is a property of the sets of both, as is the set of slots
- * that are taken and the solution in which the others are 0 (see linear.c).
+ * The result depends on the set of keys, not on their order: whether the rows of a bucket fit with
+ * those before is a property of both sets, and so are the set of slots taken and the solution in
+ * which the others are 0 (see linear.c).
  *
- * Costs   some 20 xors a row.  Each needs the one before, so four rows are on their way at a
- *         time: 35 ns a key instead of 71 with one.  A row that meets a slot just taken by
- *         another goes on from there: the steps of the rows may interleave in any way.
- *         Memory: 28 bytes a key for one segment per thread, 16 bytes for every bumped key. */
+ * Costs   about 20 xors per row.  Each depends on the one before, so four rows are processed at a
+ *         time: 35 ns per key instead of 71 with one.  A row that meets a slot just taken by
+ *         another continues from there: the steps of the rows may interleave in any way.
+ *         Memory: 28 bytes per key for one segment per thread, 16 bytes for every bumped key. */
 #include <string.h>
 
 #include "core/cpu.h"
 #include "family/ribbon.h"
 
-/* The first threshold.  A lower one leaves fewer slots empty behind a mark, but has to be raised
- * more often: with 24 one segment in 28, and 0.01 % more slots stay empty. */
+/* The first threshold.  A lower one leaves fewer slots empty after a mark, but must be raised more
+ * often: with 24 one segment in 28, and 0.01 % more slots stay empty. */
 #define THRESHOLD 22
 /* Buckets to mark before one that cannot be solved, until the threshold is raised instead. */
 #define DEPTH 4
 
-/* Rows that a bucket and the window after it can hold: with more it is no use trying. */
+/* Rows that a bucket and the window after it can hold: more cannot be solved. */
 #define CROWD (TAMIS__RIBBON_BUCKET + TAMIS__RIBBON_BLOCK)
 
-/* An equation on its way.  Its first coefficient, always 1, is that of its slot.  The value
+/* A row during elimination.  Its first coefficient, always 1, is that of its slot.  The value
  * (upper half) and twice the slot (lower half) share a word, so that four rows fit into the
- * registers: with three fields a row, four of them took 55 ns a key. */
+ * registers: with three fields per row, four rows took 55 ns per key. */
 struct row {
     uint64_t coefficients;
     uint64_t value_and_place;
@@ -62,8 +61,8 @@ struct segment {
     uint64_t *keys; /* hashes by bucket */
     size_t *first;  /* buckets + 1: where a bucket's keys begin */
 
-    uint64_t *rows;   /* two words a slot: the row that took it, from there on; 0: free */
-    uint32_t *placed; /* the places (twice the slots) taken so far, in order, to undo */
+    uint64_t *rows;   /* two words per slot: the row that took it, from there on; 0: free */
+    uint32_t *placed; /* the slots taken so far (times two), in order, to undo */
     size_t placed_count;
     size_t *before; /* buckets: placed_count when the bucket was begun */
     uint8_t *marks; /* in the table, as is */
@@ -77,13 +76,13 @@ struct segment {
 
 enum outcome { GOES_ON, ALL_DONE, CONTRADICTION };
 
-/* Rows that wait to be inserted, and where it is noted that they were. */
+/* Rows still to be inserted, and the log of the slots they take. */
 struct queue {
     const struct row *next, *end;
     uint32_t *placed;
 };
 
-/* One step of a row.  When it has found a slot, or vanished, the next one takes its place. */
+/* One step of a row.  When it has found a slot, or is zero, the next row takes its place. */
 TAMIS_TEMPLATE enum outcome row_step(struct row *row, uint64_t *rows, struct queue *queue) {
     const uint32_t place = (uint32_t)row->value_and_place;
     uint64_t *taker = rows + place;
@@ -109,8 +108,8 @@ TAMIS_TEMPLATE enum outcome row_step(struct row *row, uint64_t *rows, struct que
 
 #define LANES 4
 
-/* Moves `lanes` rows on, in turns, until one of them is done and none is left to follow it;
- * the others are then way[0 .. lanes-2].  False if there is a contradiction. */
+/* Advances `lanes` rows in turns, until one of them is done and none is left to follow it; the
+ * others are then way[0 .. lanes-2].  False on a contradiction. */
 TAMIS_TEMPLATE bool rows_advance(struct row way[LANES], uint64_t *rows, struct queue *queue,
                                  unsigned lanes) {
     struct queue q = *queue; /* a copy, for the compiler to keep in registers */
@@ -180,8 +179,8 @@ static void segment_undo(struct segment *s, size_t placed_count) {
     while (s->placed_count > placed_count) s->rows[s->placed[--s->placed_count]] = 0;
 }
 
-/* Makes the rows of a bucket: those that start past the threshold from the front of `rows`,
- * the low ones from its back.  `*high` is the number of the former.  False if they are a crowd. */
+/* Computes the rows of a bucket: those that start past the threshold from the front of `rows`, the
+ * low ones from its back.  `*high` is the number of the former.  False if there are too many. */
 static bool bucket_rows(const struct segment *s, size_t bucket, struct row rows[CROWD],
                         size_t *high) {
     const size_t end = s->first[bucket + 1];
@@ -201,8 +200,8 @@ static bool bucket_rows(const struct segment *s, size_t bucket, struct row rows[
     return true;
 }
 
-/* Inserts a bucket, marking it if need be; false, with nothing changed but the mark, if that
- * is not enough. */
+/* Inserts a bucket, marking it if necessary; false, with nothing changed but the mark, if that is
+ * not enough. */
 static bool bucket_solve(struct segment *s, size_t bucket) {
     struct row rows[CROWD];
     size_t high;
@@ -230,8 +229,8 @@ static void segment_raise(struct segment *s) {
     memset(s->marks, 0, (size_t)tamis__div_up(s->buckets, 8));
 }
 
-/* Marks a bucket before one that cannot be solved, or raises the threshold, and returns the
- * bucket to go on from.  A mark takes rows away, so what was solved before can be again. */
+/* Marks a bucket before one that cannot be solved, or raises the threshold, and returns the bucket
+ * to continue from.  A mark removes rows, so the buckets solved before stay solvable. */
 static size_t segment_go_back(struct segment *s, size_t bucket) {
     size_t back = bucket;
     while (back > 0 && is_marked(s, back - 1)) back--;
@@ -256,8 +255,8 @@ static void segment_eliminate(struct segment *s) {
     }
 }
 
-/* The hashes of the group among which are those of a segment: all of them if the group is cut
- * at least as fine as the layer. */
+/* The range of the group that contains the hashes of a segment, and only those if the group has at
+ * least as many parts as the layer has segments. */
 static void segment_range(const struct tamis__group *group, unsigned lg_segments, uint64_t index,
                           size_t *from, size_t *to) {
     const unsigned lg = group->lg_buckets;
@@ -283,7 +282,7 @@ static size_t segment_count(struct segment *s, const struct tamis__group *group,
     return count;
 }
 
-/* Sorts the keys by bucket.  Uses before[] for where the next one of a bucket goes. */
+/* Sorts the keys by bucket.  Uses before[] for the next position of each bucket. */
 static void segment_sort(struct segment *s, const struct tamis__group *group, uint64_t index) {
     for (size_t b = 0; b < s->buckets; b++) {
         s->before[b] = s->first[b];
@@ -298,7 +297,7 @@ static void segment_sort(struct segment *s, const struct tamis__group *group, ui
     }
 }
 
-/* All but the keys, whose number is not known yet. */
+/* Allocates all but the keys, whose number is not known yet. */
 static tamis_status segment_alloc(struct segment *s, const tamis_allocator *a) {
     const uint64_t slots = s->layer->slots;
     s->buckets = (size_t)tamis__div_up(slots, TAMIS__RIBBON_BUCKET);
@@ -315,14 +314,15 @@ static tamis_status segment_alloc(struct segment *s, const tamis_allocator *a) {
     return TAMIS_OK;
 }
 
-/* Writes the keys that were bumped to `hashes`, unless that is NULL, and returns their number. */
+/* Writes the hashes in the next layer of the keys that were bumped to `hashes`, unless that is
+ * NULL, and returns their number. */
 static size_t segment_bumped(const struct segment *s, uint64_t *hashes) {
     size_t count = 0;
     for (size_t b = 0; b < s->buckets; b++) {
         if (!is_marked(s, b)) continue;
         for (size_t i = s->first[b]; i < s->first[b + 1]; i++) {
             if (!is_low(s, segment_start(s, s->keys[i]))) continue;
-            if (hashes != NULL) hashes[count] = s->keys[i];
+            if (hashes != NULL) hashes[count] = tamis__ribbon_rehash(s->keys[i]);
             count++;
         }
     }
@@ -353,8 +353,8 @@ TAMIS_TEMPLATE void solve_block(const uint64_t *rows, unsigned column, uint64_t 
     later[3] = z3;
 }
 
-/* Solves the segment from its last block to the first and writes the columns.  Columns are
- * solved in whole groups of ABREAST; what is beyond a block's own is not written. */
+/* Solves the segment from its last block to the first and writes the columns.  Columns are solved
+ * in whole groups of ABREAST; those beyond the block's own are not written. */
 TAMIS_TEMPLATE void segment_solve(const struct segment *s, uint64_t index, uint8_t *table) {
     const uint64_t blocks = s->layer->slots / TAMIS__RIBBON_BLOCK;
     uint64_t later[TAMIS__RIBBON_COLUMNS_MAX] = {0};
@@ -370,7 +370,7 @@ TAMIS_TEMPLATE void segment_solve(const struct segment *s, uint64_t index, uint8
 }
 
 #if defined(TAMIS_HAVE_AVX2)
-/* With an instruction for the parity: 6 ns a key and 8 columns instead of 14. */
+/* With a popcount instruction: 6 ns per key and 8 columns instead of 14. */
 TAMIS_TARGET_AVX2 static void segment_solve_popcnt(const struct segment *s, uint64_t index,
                                                    uint8_t *table) {
     segment_solve(s, index, table);
@@ -387,26 +387,26 @@ static void segment_write(const struct segment *s, uint64_t index, uint8_t *tabl
     segment_solve(s, index, table);
 }
 
-/* ------------------------------------------------------------------------ all of it */
+/* ------------------------------------------------------------------------ the whole segment */
 
-/* Solves a segment whose keys are sorted, and collects what it bumps. */
+/* Solves a segment whose keys are sorted, and collects the keys that it bumps. */
 static tamis_status segment_run(struct segment *s, const struct tamis__ribbon_job *job,
-                                uint64_t index, struct tamis__ribbon_bumped *bumped) {
+                                uint64_t index, struct tamis__stretch *bumped) {
     uint8_t *marks = job->table + tamis__ribbon_column_bytes(s->layer, s->columns);
     s->marks = marks + index * (s->buckets / 8);
     s->threshold = marks + tamis__ribbon_mark_bytes(s->layer) + index;
     segment_eliminate(s);
     segment_write(s, index, job->table);
-    bumped->count = segment_bumped(s, NULL);
-    bumped->hashes =
-        (uint64_t *)tamis__alloc(job->allocator, bumped->count * sizeof *bumped->hashes);
-    if (bumped->hashes == NULL) return TAMIS_E_NOMEM;
-    segment_bumped(s, bumped->hashes);
+    const size_t count = segment_bumped(s, NULL);
+    uint64_t *hashes = tamis__alloc(job->allocator, count * sizeof *hashes);
+    if (hashes == NULL) return TAMIS_E_NOMEM;
+    segment_bumped(s, hashes);
+    *bumped = (struct tamis__stretch){hashes, count, false};
     return TAMIS_OK;
 }
 
 tamis_status tamis__ribbon_solve_segment(const struct tamis__ribbon_job *job, uint64_t index,
-                                         struct tamis__ribbon_bumped *bumped) {
+                                         struct tamis__stretch *bumped) {
     struct segment s = {.layer = &job->layer, .columns = job->form.columns};
     tamis_status status = segment_alloc(&s, job->allocator);
     if (status != TAMIS_OK) return status;

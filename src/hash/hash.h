@@ -1,7 +1,7 @@
 /* hash.h - how the bytes of a key become the bits that families work on
  *
  * A key is hashed once, outside of the families.  They see a `tamis__hash`: `lo` for all of
- * our own filters; other systems' schemes may need `hi` as well (Guava takes 128 bits). */
+ * our own filters; compatible formats may need `hi` as well (Guava takes 128 bits). */
 #ifndef TAMIS_HASH_HASH_H
 #define TAMIS_HASH_HASH_H
 
@@ -12,60 +12,42 @@ struct tamis__hash {
     uint64_t lo, hi;
 };
 
-/* Another system's way from a key to the bits that its filters use.  `id` is in files: frozen. */
-struct tamis__foreign {
+/* The hash of a compatible format: how its system turns a key into the bits that its filters use.
+ * src/compat has them.  `id` is in .tamis files: frozen. */
+struct tamis__compat_hash {
     uint8_t id;
-    bool wide;     /* needs `hi`: 64 bits do not stand for a key */
+    bool wide;     /* needs `hi`: 64 bits do not identify a key */
     bool integers; /* keys are 64-bit integers: 8 bytes, little-endian, and nothing else */
     const char *name;
     struct tamis__hash (*hash)(const void *key, size_t length, uint64_t seed);
 };
 
-enum tamis__foreign_id {
-    TAMIS__FOREIGN_GUAVA = 1,    /* MurmurHash3 x64: both halves */
-    TAMIS__FOREIGN_GUAVA32,      /* its first half */
-    TAMIS__FOREIGN_SPARK1,       /* two 32-bit hashes in `lo`, the first below */
-    TAMIS__FOREIGN_SPARK2,       /* two 64-bit numbers made of them */
-    TAMIS__FOREIGN_LEVELDB,      /* the hash, and above it the step */
-    TAMIS__FOREIGN_MURMUR2,      /* libbloom: two 32-bit hashes in `lo` */
-    TAMIS__FOREIGN_MURMUR64A,    /* RedisBloom: two 64-bit hashes */
-    TAMIS__FOREIGN_REDIS_CUCKOO, /* MurmurHash64A with seed 0 */
-    TAMIS__FOREIGN_FNV1,
-    TAMIS__FOREIGN_XXH64,
-    TAMIS__FOREIGN_XXPH3,
-    TAMIS__FOREIGN_ROCKSDB_LEGACY, /* as LEVELDB, with signed bytes */
-    TAMIS__FOREIGN_INTEGER,        /* the key itself */
-    TAMIS__FOREIGN_METRO,
-};
-
-/* foreign.c; NULL if there is none. */
-const struct tamis__foreign *tamis__foreign_of(unsigned id);
-
 struct tamis__hashing {
     tamis_hasher id;
-    bool plain; /* XXH3 without a seed: the usual */
+    bool plain; /* XXH3 without a seed: the common case */
     uint64_t seed;
     uint64_t secret[2]; /* keyed: the secret as two little-endian words */
-    uint64_t key_id;    /* keyed: SipHash of a fixed text, so that secrets can be told apart */
-    const struct tamis__foreign *foreign; /* TAMIS_HASH_FOREIGN */
+    uint64_t key_id;    /* keyed: SipHash of a fixed text, to identify the secret */
+    const struct tamis__compat_hash *compat; /* TAMIS_HASH_COMPAT */
 };
 
 /* Keyed if `secret` is not NULL. */
 void tamis__hashing_init(struct tamis__hashing *h, tamis_hasher id, uint64_t seed,
                          const uint8_t *secret);
 
-/* Another system's hash; `id` must exist. */
-void tamis__hashing_foreign(struct tamis__hashing *h, enum tamis__foreign_id id, uint64_t seed);
+/* The hash of a compatible format. */
+void tamis__hashing_compat(struct tamis__hashing *h, const struct tamis__compat_hash *hash,
+                           uint64_t seed);
 
-/* Do any 64 bits stand for a key?  Other systems' filters may need more, and an integer is a key
- * itself, not the hash of one. */
+/* Can any 64 bits be the hash of a key?  Compatible formats may need more, and an integer is a key
+ * itself, not a hash. */
 TAMIS_TEMPLATE bool tamis__hashing_is_narrow(const struct tamis__hashing *h) {
-    return h->foreign == NULL || !(h->foreign->wide || h->foreign->integers);
+    return h->compat == NULL || !(h->compat->wide || h->compat->integers);
 }
 
 /* Can bytes of this length be a key? */
 TAMIS_TEMPLATE bool tamis__hashing_takes(const struct tamis__hashing *h, size_t length) {
-    return h->foreign == NULL || !h->foreign->integers || length == 8;
+    return h->compat == NULL || !h->compat->integers || length == 8;
 }
 
 /* "xxh3", "siphash-2-4", "none", or the other system's name for it. */

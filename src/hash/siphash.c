@@ -1,10 +1,11 @@
 /* siphash.c - SipHash-2-4, the keyed hash (Aumasson and Bernstein, 2012)
  *
- * A pseudo-random function of short inputs: without the 128-bit secret nobody can predict or
- * steer the 64 bits of any key, so nobody can aim keys at a filter.  Two rounds for every
+ * A pseudo-random function of short inputs: without the 128-bit secret the hash of a key cannot be
+ * predicted or steered, so an attacker cannot aim keys at a filter.  Two rounds for every
  * eight bytes, four at the end; the last block carries the length.
  *
- * A round waits for the one before, so many keys are hashed side by side (siphash_avx2.c). */
+ * Each round depends on the one before, so a batch hashes several keys in parallel
+ * (siphash_avx2.c). */
 #include "hash/siphash.h"
 
 #include "core/cpu.h"
@@ -48,29 +49,19 @@ uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[
 /* ---- many keys */
 
 #if defined(TAMIS_HAVE_AVX2)
-#define APART 4 /* words: with a greater difference most lanes would wait for one */
-
-/* The fewest and the most whole words of a key. */
-struct sip_words {
-    size_t least, most;
-};
-
-static struct sip_words sip_words_of(const size_t *lengths) {
-    struct sip_words words = {SIZE_MAX, 0};
-    for (unsigned i = 0; i < SIP_LANES; i++) {
-        const size_t count = lengths[i] / 8;
-        if (count < words.least) words.least = count;
-        if (count > words.most) words.most = count;
-    }
-    return words;
-}
+#define APART 4 /* words: with a larger difference most lanes would wait for one */
 
 /* Eight keys that may be of different lengths. */
 static void sip_eight(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
                       uint64_t *hashes) {
-    const struct sip_words words = sip_words_of(lengths);
-    if (words.most - words.least <= APART) {
-        tamis__siphash24_avx2(secret, keys, lengths, words.least, words.most, hashes);
+    size_t min = SIZE_MAX, max = 0;
+    for (unsigned i = 0; i < SIP_LANES; i++) {
+        const size_t words = lengths[i] / 8;
+        if (words < min) min = words;
+        if (words > max) max = words;
+    }
+    if (max - min <= APART) {
+        tamis__siphash24_avx2(secret, keys, lengths, min, max, hashes);
         return;
     }
     for (size_t i = 0; i < SIP_LANES; i++) {
@@ -78,7 +69,7 @@ static void sip_eight(const uint64_t secret[2], const void *const *keys, const s
     }
 }
 
-/* Returns how many were hashed: eights. */
+/* Returns how many were hashed: a multiple of eight. */
 static size_t sip_eights(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
                          size_t count, uint64_t *hashes) {
     size_t i = 0;

@@ -1,4 +1,4 @@
-/* siphash.h - what the two ways to compute SipHash share */
+/* siphash.h - shared by the portable and the AVX2 SipHash */
 #ifndef TAMIS_HASH_SIPHASH_H
 #define TAMIS_HASH_SIPHASH_H
 
@@ -11,7 +11,7 @@
 #define SIP_D UINT64_C(0x7465646279746573)
 
 /* The last block: the bytes beyond the whole words, at most seven, and the length above them.  Read
- * by loads that overlap, since a loop over as many bytes as there are is mispredicted. */
+ * with overlapping loads, since a loop over the bytes is mispredicted. */
 TAMIS_TEMPLATE uint64_t sip_last(const uint8_t *key, size_t length) {
     const size_t tail = length % 8;
     const uint64_t top = (uint64_t)length << 56;
@@ -28,13 +28,13 @@ TAMIS_TEMPLATE uint64_t sip_last(const uint8_t *key, size_t length) {
 #if defined(TAMIS_HAVE_AVX2)
 #define SIP_LANES 8 /* keys at once */
 
-/* siphash_avx2.c: the hashes of keys in eights, up to the first eight that are not alike: of at
- * least one whole word, and as many words.  Returns how many keys these are. */
+/* siphash_avx2.c: hashes keys in groups of eight that have the same number of whole words, at least
+ * one; stops at the first group that does not.  Returns how many keys were hashed. */
 size_t tamis__siphash24_alike_avx2(const uint64_t secret[2], const void *const *keys,
                                    const size_t *lengths, size_t count, uint64_t *hashes);
-/* The hashes of eight keys, each of which has from `least` to `most` whole words. */
+/* The hashes of eight keys, each of which has from `min` to `max` whole words. */
 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
-                           size_t least, size_t most, uint64_t *hashes);
+                           size_t min, size_t max, uint64_t *hashes);
 #endif
 
 #endif

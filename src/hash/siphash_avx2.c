@@ -1,13 +1,12 @@
 /* siphash_avx2.c - SipHash-2-4 of eight keys at once: two vectors of four, so that one works while
  * the other waits
  *
- * Keys of as many words each go the short way.  Of others, a key that has ended keeps its state
- * while longer ones go on. */
-#include "core/compiler.h"
+ * Keys of the same number of words take a shorter path.  Otherwise a key that has ended keeps
+ * its state while longer ones continue. */
+#include "hash/siphash.h"
 
 #if defined(TAMIS_HAVE_AVX2)
 #include "core/avx2.h"
-#include "hash/siphash.h"
 
 #define HALVES 2
 #define LANES 4
@@ -140,7 +139,7 @@ TAMIS_AVX2_TEMPLATE void sip4_end(struct sip4 s[HALVES], uint64_t *hashes) {
     }
 }
 
-/* Eight keys of at least a word, and of as many whole words. */
+/* Eight keys with the same number of whole words, at least one. */
 TAMIS_AVX2_TEMPLATE bool are_alike(const size_t *lengths) {
     size_t differ = 0;
     for (unsigned i = 1; i < SIP_LANES; i++) differ |= lengths[i] ^ lengths[0];
@@ -162,15 +161,13 @@ TAMIS_TARGET_AVX2 size_t tamis__siphash24_alike_avx2(const uint64_t secret[2],
 }
 
 TAMIS_TARGET_AVX2 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys,
-                                             const size_t *lengths, size_t least, size_t most,
+                                             const size_t *lengths, size_t min, size_t max,
                                              uint64_t *hashes) {
     struct sip4 s[HALVES];
     sip4_begin(s, secret);
-    sip4_common(s, keys, least);
-    for (size_t block = least; block <= most; block++) sip4_ragged(s, keys, lengths, block);
+    sip4_common(s, keys, min);
+    for (size_t block = min; block <= max; block++) sip4_ragged(s, keys, lengths, block);
     sip4_end(s, hashes);
 }
 
-#else
-typedef int tamis__siphash_avx2_is_not_here;
 #endif

@@ -11,8 +11,8 @@
 
 #include "core/compiler.h"
 
-/* XXH3 of keys of at most so many bytes, and without a seed.  The compiler then leaves out what
- * other keys need: 38 instead of 56 instructions for 32 bytes. */
+/* XXH3 of keys of at most this many bytes, without a seed.  The compiler omits the code for other
+ * keys: 38 instead of 56 instructions for 32 bytes. */
 #define TAMIS__XXH3_SHORT 32
 
 TAMIS_TEMPLATE uint64_t tamis__xxh3_short(const void *key, size_t length) {

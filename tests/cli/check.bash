@@ -1,11 +1,11 @@
-# check.bash - the words in which the cases are written
+# check.bash - the functions of the cases
 #
 #     check NAME [rc=N] [out=TEXT] [err=REGEX] [in=TEXT] -- COMMAND...
 #
 # Runs the command with the text (printf escapes) on its standard input, or with nothing, and
 # compares: its exit code (0), its standard output (TEXT has printf escapes; out=* is anything),
 # its standard error (an extended regular expression; '' is nothing at all, '*' anything).
-# A run that exits with 2 must say one sentence that begins with "tamis: ".
+# A run that exits with 2 must print one sentence that begins with "tamis: ".
 
 check() {
     local name=$1 rc=0 out='' err='' in='' has_err=0 word
@@ -22,7 +22,7 @@ check() {
         shift
     done
     shift
-    # A run that ends in an error leaves its memory to the system: that is not a leak.
+    # A run that ends in an error does not free its memory: that is not a leak.
     local leaks=1
     [ "$rc" -ne 2 ] || leaks=0
     # shellcheck disable=SC2059
@@ -74,10 +74,10 @@ differ() { if cmp -s "$2" "$3"; then verdict "$1" "equal files"; else verdict "$
 truth() {
     local name=$1
     shift
-    if "$@" >"$work/told" 2>&1; then
+    if "$@" >"$work/printed" 2>&1; then
         verdict "$name" ''
     else
-        verdict "$name" "false: $* $(head -c 300 "$work/told")"
+        verdict "$name" "false: $* $(head -c 300 "$work/printed")"
     fi
 }
 
@@ -95,7 +95,7 @@ only() {
     fi
 }
 
-# field NAME: the first member of that name in the JSON on standard input (one member a line, as
+# field NAME: the first member of that name in the JSON on standard input (one member per line, as
 # the command prints it), without quotes.
 field() { sed -n 's/^ *"'"$1"'": \(.*[^,]\),*$/\1/p' | head -1 | sed 's/^"//; s/"$//'; }
 
@@ -108,13 +108,13 @@ has() {
     done
 }
 
-# json NAME FILE: it is JSON (told by python3, where there is one).
+# json NAME FILE: it is valid JSON (checked with python3 if installed).
 json() {
     if command -v python3 >/dev/null; then truth "$1" python3 -m json.tool "$2"; fi
 }
 
-# terminal: can there be one?  (Not in a tree without /dev/pts.)
+# terminal: can a terminal be created?  (Not in a tree without /dev/pts.)
 terminal() { script -qec true /dev/null >/dev/null 2>&1; }
 
-# build FILE OPTIONS... < keys: a filter without talk.
+# build FILE OPTIONS... < keys: builds a filter without a summary.
 build() { "$TAMIS" build -q -f -o "$@"; }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
 /* One of the two forms of a filter. */
 static void check_form(const struct vector_table *t, size_t row, const char *format,
@@ -12,15 +12,15 @@ static void check_form(const struct vector_table *t, size_t row, const char *for
     if (file[0] == '-' || file[0] == '\0') return;
     struct vector_bytes bytes = vector_file(file);
     struct vector_keys keys = vector_keys(vector_cell(t, row, "keys"));
-    foreign_row(format, sure, file, &keys, vector_cell(t, row, "probes"),
-                vector_cell(t, row, "answers"), id);
-    foreign_recreated(foreign_build(format, 0, 0, &keys, id), &bytes, id);
-    if (*hostile > 0) *hostile -= foreign_hostile(format, &bytes, 1500, id);
+    compat_row(format, sure, file, &keys, vector_cell(t, row, "probes"),
+               vector_cell(t, row, "answers"), id);
+    compat_recreated(compat_build(format, 0, 0, &keys, id), &bytes, id);
+    if (*hostile > 0) *hostile -= compat_hostile(format, &bytes, 1500, id);
     vector_keys_free(&keys);
     vector_bytes_free(&bytes);
 }
 
-/* Keys that are not 8 bytes are told apart from those that are absent. */
+/* Keys that are not 8 bytes are distinguished from absent ones. */
 static void check_keys(void) {
     static const uint8_t integer[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const void *keys[2] = {integer, integer};
@@ -38,7 +38,7 @@ static void check_keys(void) {
     tamis_free(f);
 }
 
-/* Repeated keys: every kind is built, and has them all. */
+/* Repeated keys: every kind is built, and contains them all. */
 static void check_repeats(void) {
     static const char *const formats[] = {"xor8", "xor16", "fuse8", "fuse16"};
     enum { DISTINCT = 700, COUNT = 3 * DISTINCT };
@@ -53,8 +53,8 @@ static void check_repeats(void) {
     }
     const struct vector_keys set = {COUNT, keys, lengths, NULL};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        tamis_filter *f = foreign_build(formats[i], 0, 0, &set, formats[i]);
-        if (f != NULL) foreign_members(f, &set, formats[i]);
+        tamis_filter *f = compat_build(formats[i], 0, 0, &set, formats[i]);
+        if (f != NULL) compat_members(f, &set, formats[i]);
         tamis_free(f);
     }
 }

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
 static void check_row(const struct vector_table *t, size_t row, size_t *hostile) {
     const char *id = vector_cell(t, row, "id");
@@ -10,15 +10,15 @@ static void check_row(const struct vector_table *t, size_t row, size_t *hostile)
     struct vector_keys keys = vector_keys(vector_cell(t, row, "keys"));
     char format[64];
     snprintf(format, sizeof format, "leveldb:bits=%s", vector_cell(t, row, "bits_per_key"));
-    foreign_row("leveldb", false, vector_cell(t, row, "filter"), &keys,
-                vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
-    foreign_recreated(foreign_build(format, 0, 0, &keys, id), &bytes, id);
-    if (*hostile > 0) *hostile -= foreign_hostile("leveldb", &bytes, 2048, id);
+    compat_row("leveldb", false, vector_cell(t, row, "filter"), &keys,
+               vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
+    compat_recreated(compat_build(format, 0, 0, &keys, id), &bytes, id);
+    if (*hostile > 0) *hostile -= compat_hostile("leveldb", &bytes, 2048, id);
     vector_keys_free(&keys);
     vector_bytes_free(&bytes);
 }
 
-/* The keys that LevelDB was asked for, by the comment of the table. */
+/* The keys that were looked up in LevelDB, by the comment of the table. */
 static const char *const odd_keys[] = {"", "61", "68656c6c6f", "6b657930303031", "7979", "e4b8ad"};
 
 /* The same answers; or an error for a filter of fewer than two bytes, never "absent". */
@@ -42,7 +42,7 @@ static void check_odd(void) {
         if (status == TAMIS_OK) {
             const uint8_t k = bytes.at[bytes.length - 1];
             CHECK((facts_of(f).note != NULL) == (k == 0 || k > 30), "'%s': note", hex);
-            foreign_round_trip("leveldb", &bytes, hex);
+            compat_round_trip("leveldb", &bytes, hex);
         }
         tally("odd filters", 1);
         tamis_free(f);

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
-/* An address in the writer's memory: what the library writes there is of no use. */
+/* An address in the writer's memory: without meaning in a file. */
 enum { AT_ADDRESS = 67, ADDRESS_BYTES = 8 };
 
 static void check_filter(const struct vector_table *t, size_t row, const char *format,
@@ -13,19 +13,19 @@ static void check_filter(const struct vector_table *t, size_t row, const char *f
     const char *id = vector_cell(t, row, "id");
     struct vector_keys keys = vector_keys(vector_cell(t, row, "keys"));
     struct vector_keys probes = vector_keys(vector_cell(t, row, "probes"));
-    tamis_filter *f = foreign_open(format, bytes, id);
+    tamis_filter *f = compat_open(format, bytes, id);
     if (f != NULL) {
-        foreign_members(f, &keys, id);
-        foreign_answers(f, &probes, vector_cell(t, row, "answers"), id);
+        compat_members(f, &keys, id);
+        compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         CHECK(facts_of(f).hashes == vector_number(t, row, "hashes"), "%s: hashes", id);
-        foreign_round_trip(format, bytes, id);
+        compat_round_trip(format, bytes, id);
         tally("filters", 1);
     }
     tamis_free(f);
-    f = foreign_build(make, vector_number(t, row, "entries"),
-                      strtod(vector_cell(t, row, "error"), NULL), &keys, id);
-    foreign_recreated(f, bytes, id);
-    if (*hostile > 0) *hostile -= foreign_hostile(format, bytes, 2048, id);
+    f = compat_build(make, vector_number(t, row, "entries"),
+                     strtod(vector_cell(t, row, "error"), NULL), &keys, id);
+    compat_recreated(f, bytes, id);
+    if (*hostile > 0) *hostile -= compat_hostile(format, bytes, 2048, id);
     vector_keys_free(&keys);
     vector_keys_free(&probes);
 }
@@ -39,7 +39,7 @@ static void check_table(const char *path, bool has_file) {
         snprintf(format, sizeof format, "libbloom1:entries=%s,error=%s",
                  vector_cell(&t, i, "entries"), vector_cell(&t, i, "error"));
         if (has_file) {
-            foreign_detect("libbloom", &bytes, true, vector_cell(&t, i, "id"));
+            compat_detect("libbloom", &bytes, true, vector_cell(&t, i, "id"));
             if (bytes.length >= AT_ADDRESS + ADDRESS_BYTES) {
                 memset(bytes.at + AT_ADDRESS, 0, ADDRESS_BYTES);
             }

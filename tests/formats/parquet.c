@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
 /* The integers of a file as a column of another type hashes them. */
 static struct vector_keys as_type(struct vector_keys keys, const char *type) {
@@ -36,20 +36,20 @@ static void check_filter(const struct vector_table *t, size_t row, const struct 
     const char *id = vector_cell(t, row, "id"), *type = vector_cell(t, row, "sql_type");
     struct vector_keys keys = as_type(vector_keys(vector_cell(t, row, "keys")), type);
     struct vector_keys probes = as_type(vector_keys(vector_cell(t, row, "probes")), type);
-    tamis_filter *f = foreign_open("parquet", bytes, id);
+    tamis_filter *f = compat_open("parquet", bytes, id);
     if (f != NULL) {
-        foreign_detect("parquet", bytes, true, id);
-        foreign_members(f, &keys, id);
-        foreign_answers(f, &probes, vector_cell(t, row, "answers"), id);
-        foreign_round_trip("parquet", bytes, id);
+        compat_detect("parquet", bytes, true, id);
+        compat_members(f, &keys, id);
+        compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
+        compat_round_trip("parquet", bytes, id);
         tally("filters", 1);
     }
     tamis_free(f);
     const bool hyparquet = strncmp(vector_cell(t, row, "writer"), "hyparquet", 9) == 0;
-    f = foreign_build(hyparquet ? "parquet:hyparquet" : "parquet", 0,
-                      strtod(vector_cell(t, row, "fpp"), NULL), &keys, id);
-    foreign_recreated(f, bytes, id);
-    if (*hostile > 0) *hostile -= foreign_hostile("parquet", bytes, 1024, id);
+    f = compat_build(hyparquet ? "parquet:hyparquet" : "parquet", 0,
+                     strtod(vector_cell(t, row, "fpp"), NULL), &keys, id);
+    compat_recreated(f, bytes, id);
+    if (*hostile > 0) *hostile -= compat_hostile("parquet", bytes, 1024, id);
     vector_keys_free(&keys);
     vector_keys_free(&probes);
 }
@@ -130,7 +130,7 @@ static void check_multi(void) {
     vector_bytes_free(&file);
 }
 
-/* A filter that was changed goes back into its file; nothing else there changes. */
+/* A changed filter is written back to its file; nothing else in it changes. */
 static void check_replace(void) {
     struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
     tamis_container *c = container_open("parquet", &file, "multi"), *again = NULL;
@@ -141,9 +141,10 @@ static void check_replace(void) {
     if (c == NULL) return;
     CHECK(tamis_container_part(c, 1, &part) == TAMIS_OK, "part");
     CHECK(tamis_container_filter(c, 1, &f) == TAMIS_OK, "filter");
-    CHECK(!tamis_container_contains(c, part.name, "a new key", 9), "it is there already");
+    CHECK(!tamis_container_contains(c, part.name, "a new key", 9),
+          "the key is present before the add");
     CHECK(tamis_add(f, "a new key", 9, NULL) == TAMIS_OK, "add");
-    CHECK(tamis_container_replace(c, 3, f, path, false) == TAMIS_E_UNLIKE, "of another size");
+    CHECK(tamis_container_replace(c, 3, f, path, false) == TAMIS_E_MISMATCH, "of another size");
     CHECK(tamis_container_replace(c, 1, f, path, false) == TAMIS_OK, "replace");
     CHECK(tamis_container_open(path, NULL, &again) == TAMIS_OK, "open again");
     if (again != NULL) {
@@ -161,7 +162,7 @@ static void check_replace(void) {
     vector_bytes_free(&file);
 }
 
-/* A filter that was kept in a .tamis file and damaged there is not put into another file. */
+/* A filter that was damaged in a .tamis file is not written to another file. */
 static void check_damaged(void) {
     struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
     tamis_container *c = container_open("parquet", &file, "multi");

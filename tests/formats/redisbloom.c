@@ -1,11 +1,12 @@
-/* redisbloom.c - RedisBloom's Bloom chains and cuckoo filters: SCANDUMP chunks and DUMP payloads */
+/* redisbloom.c - RedisBloom's Bloom and cuckoo filters: SCANDUMP chunks and DUMP payloads */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
+#include "redisbloom_live.h"
 
-/* Header and data in one piece, as a user would keep them. */
+/* Header and data, concatenated. */
 static struct vector_bytes joined(const char *header, const char *data) {
     struct vector_bytes a = vector_file(header), b = vector_file(data), both;
     both.length = a.length + b.length;
@@ -26,7 +27,7 @@ static unsigned argument(const char *arguments, const char *name, unsigned fallb
     return at == NULL ? fallback : (unsigned)strtoul(at + strlen(name), NULL, 10);
 }
 
-/* An empty filter by the arguments of BF.RESERVE and CF.RESERVE. */
+/* An empty filter from the arguments of BF.RESERVE and CF.RESERVE. */
 static tamis_filter *reserve(const struct vector_table *t, size_t row, const char *format) {
     const char *arguments = vector_cell(t, row, "reserve_args");
     const bool bloom = strcmp(vector_cell(t, row, "type"), "BF") == 0;
@@ -37,7 +38,7 @@ static tamis_filter *reserve(const struct vector_table *t, size_t row, const cha
         snprintf(text, sizeof text, "%s:expansion=%u%s", format,
                  argument(arguments, "EXPANSION ", 2),
                  flag(arguments, "NONSCALING") ? ",nonscaling" : "");
-        o.rate = strtod(arguments, &end);
+        o.fpr = strtod(arguments, &end);
         o.capacity = strtoull(end, NULL, 10);
     } else {
         snprintf(text, sizeof text, "%s:cuckoo,bucket=%u,iterations=%u,expansion=%u", format,
@@ -51,8 +52,8 @@ static tamis_filter *reserve(const struct vector_table *t, size_t row, const cha
     return f;
 }
 
-/* Adds as the commands did: a filter that is full refuses, and the next key is tried.  With
- * add+del, after every third key the one before it is deleted again. */
+/* Adds as the commands did: a full filter rejects a key, and the next one is tried. With add+del,
+ * after every third key the one before it is removed. */
 static void add_keys(tamis_filter *f, const struct vector_keys *keys, const char *mode) {
     const bool only_new = strcmp(mode, "addnx") == 0, deletes = strcmp(mode, "add+del") == 0;
     for (size_t i = 0; i < keys->count; i++) {
@@ -74,37 +75,37 @@ static void check_chunks(const struct vector_table *t, size_t row,
                          size_t *hostile) {
     const char *id = vector_cell(t, row, "id");
     struct vector_keys probes = vector_keys(vector_cell(t, row, "probes"));
-    tamis_filter *f = foreign_open("redisbloom", chunks, id);
-    foreign_detect("redisbloom", chunks, true, id);
+    tamis_filter *f = compat_open("redisbloom", chunks, id);
+    compat_detect("redisbloom", chunks, true, id);
     if (f != NULL) {
-        if (holds_all(t, row)) foreign_members(f, keys, id);
-        foreign_answers(f, &probes, vector_cell(t, row, "answers"), id);
-        foreign_round_trip("redisbloom", chunks, id);
+        if (holds_all(t, row)) compat_members(f, keys, id);
+        compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
+        compat_round_trip("redisbloom", chunks, id);
         tally("filters", 1);
     }
     tamis_free(f);
     f = reserve(t, row, "redisbloom");
     if (f != NULL) {
         add_keys(f, keys, vector_cell(t, row, "mode"));
-        foreign_recreated(f, chunks, id);
+        compat_recreated(f, chunks, id);
     }
-    if (*hostile > 0) *hostile -= foreign_hostile("redisbloom", chunks, 1200, id);
+    if (*hostile > 0) *hostile -= compat_hostile("redisbloom", chunks, 1200, id);
     vector_keys_free(&probes);
 }
 
-/* The payload holds what the chunks hold; written again, uncompressed, it still does. */
+/* The payload has the same contents as the chunks, also after it is written uncompressed. */
 static void check_dump(const struct vector_table *t, size_t row, const struct vector_bytes *chunks,
                        const struct vector_keys *keys, size_t *hostile) {
     const char *id = vector_cell(t, row, "id");
     struct vector_bytes dump = vector_file(vector_cell(t, row, "dump"));
     struct vector_keys probes = vector_keys(vector_cell(t, row, "probes"));
-    tamis_filter *f = foreign_open("redisbloom-dump", &dump, id);
-    foreign_detect("redisbloom-dump", &dump, true, id);
+    tamis_filter *f = compat_open("redisbloom-dump", &dump, id);
+    compat_detect("redisbloom-dump", &dump, true, id);
     if (f != NULL) {
-        foreign_answers(f, &probes, vector_cell(t, row, "answers"), id);
+        compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         struct bytes again = bytes_of(f);
         struct vector_bytes plain = {again.data, again.size};
-        foreign_round_trip("redisbloom-dump", &plain, id);
+        compat_round_trip("redisbloom-dump", &plain, id);
         if (chunks->length != 0) {
             CHECK(tamis_reformat(f, "redisbloom") == TAMIS_OK, "%s: not as chunks", id);
             struct bytes flat = bytes_of(f);
@@ -114,22 +115,23 @@ static void check_dump(const struct vector_table *t, size_t row, const struct ve
         } else {
             tamis_filter *made = reserve(t, row, "redisbloom-dump");
             add_keys(made, keys, vector_cell(t, row, "mode"));
-            foreign_recreated(made, &plain, id);
+            compat_recreated(made, &plain, id);
         }
         bytes_free(&again);
         tally("dumps", 1);
     }
     tamis_free(f);
-    if (*hostile > 0) *hostile -= foreign_hostile("redisbloom-dump", &dump, 600, id);
+    if (*hostile > 0) *hostile -= compat_hostile("redisbloom-dump", &dump, 600, id);
     vector_keys_free(&probes);
     vector_bytes_free(&dump);
 }
 
 /* A cuckoo filter whose header claims as many items as it has slots, all of them empty, is
- * accepted. What it becomes by adding must be so, too. */
+ * accepted, and must stay valid after adds. */
 static void check_claimed_items(void) {
     enum { SLOTS = 18 };
-    uint8_t bytes[38 + SLOTS] = {[0] = SLOTS, [8] = 1, [24] = 1, [32] = SLOTS}, again[sizeof bytes];
+    uint8_t bytes[38 + SLOTS] = {[0] = SLOTS, [8] = 1, [24] = 1, [32] = SLOTS, [34] = 1},
+                       again[sizeof bytes];
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *f = NULL;
     open.format = "redisbloom";
@@ -141,6 +143,204 @@ static void check_claimed_items(void) {
     CHECK(status == TAMIS_OK && tamis_contains(f, "key", 3), "after an add: %s",
           tamis_status_name(status));
     tamis_free(f);
+}
+
+/* ---- recorded from RedisBloom's own code; in contiguous memory and in pages */
+
+#define PAGE_SHIFT 6
+enum { PAGE = 1 << PAGE_SHIFT };
+
+struct pages {
+    uint64_t bytes;
+    uint8_t *page[];
+};
+
+static size_t page_count(const struct pages *t) { return (size_t)((t->bytes + PAGE - 1) / PAGE); }
+
+static void *pages_open(void *context, uint64_t bytes) {
+    (void)context;
+    struct pages *t = calloc(1, sizeof *t + (size_t)((bytes + PAGE - 1) / PAGE) * sizeof *t->page);
+    if (t != NULL) t->bytes = bytes;
+    return t;
+}
+
+static void pages_close(void *table) {
+    struct pages *t = table;
+    for (size_t i = 0; i < page_count(t); i++) free(t->page[i]);
+    free(t);
+}
+
+static const uint8_t *pages_read(void *table, uint64_t page, bool *failed) {
+    (void)failed;
+    return ((struct pages *)table)->page[page];
+}
+
+static uint8_t *pages_write(void *table, uint64_t page) {
+    struct pages *t = table;
+    if (t->page[page] == NULL) t->page[page] = calloc(1, PAGE);
+    return t->page[page];
+}
+
+static bool pages_unite(void *into, void *from) {
+    const struct pages *other = from;
+    for (size_t i = 0; i < page_count(other); i++) {
+        for (size_t j = 0; other->page[i] != NULL && j < PAGE; j++) {
+            uint8_t *page = pages_write(into, i);
+            page[j] = (uint8_t)(page[j] | other->page[i][j]);
+        }
+    }
+    return true;
+}
+
+static void *pages_copy(void *table) {
+    void *copy = pages_open(NULL, ((struct pages *)table)->bytes);
+    (void)pages_unite(copy, table);
+    return copy;
+}
+
+static const tamis_storage pages = {.struct_size = sizeof pages,
+                                    .page_shift = PAGE_SHIFT,
+                                    .max_bytes = 1 << 20,
+                                    .open = pages_open,
+                                    .close = pages_close,
+                                    .copy = pages_copy,
+                                    .unite = pages_unite,
+                                    .read = pages_read,
+                                    .write = pages_write};
+
+static uint64_t fnv(uint64_t h, const uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++) h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+#define FNV_START UINT64_C(0xcbf29ce484222325)
+
+static uint64_t fnv_of_pages(const tamis_filter *f) {
+    static const uint8_t zeros[PAGE];
+    uint8_t header[4096];
+    uint64_t h = fnv(FNV_START, header, tamis_header_read(f, 0, header, sizeof header));
+    const struct pages *t;
+    for (size_t i = 0; (t = tamis_storage_table(f, i)) != NULL; i++) {
+        for (size_t j = 0; j < page_count(t); j++) {
+            const uint64_t left = t->bytes - j * PAGE;
+            const uint8_t *page = t->page[j] == NULL ? zeros : t->page[j];
+            h = fnv(h, page, left < PAGE ? (size_t)left : PAGE);
+        }
+    }
+    return h;
+}
+
+static uint64_t fnv_of(const tamis_filter *f) {
+    struct bytes all = bytes_of(f);
+    const uint64_t h = fnv(FNV_START, all.data, all.size);
+    bytes_free(&all);
+    return h;
+}
+
+static size_t from_hex(const char *text, uint8_t *bytes) {
+    size_t length = 0;
+    for (; text[2 * length] != '\0'; length++) {
+        const char digits[3] = {text[2 * length], text[2 * length + 1], '\0'};
+        bytes[length] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    return length;
+}
+
+/* `bytes` begin with a header of `header` bytes. */
+static tamis_filter *open_live(const uint8_t *bytes, size_t header, size_t length, bool paged) {
+    tamis_open_options o = TAMIS_OPEN_INIT;
+    tamis_filter *f = NULL;
+    o.format = "redisbloom";
+    o.storage = paged ? &pages : NULL;
+    (void)(paged ? tamis_header_open(bytes, header, &o, &f) : tamis_decode(bytes, length, &o, &f));
+    return f;
+}
+
+static void check_live_chain(const struct live_chain *row, bool paged) {
+    uint8_t bytes[1024] = {0};
+    const size_t header = from_hex(row->header, bytes);
+    const size_t length = header + (size_t)bytes[20] + 256 * (size_t)bytes[21];
+    tamis_filter *f = open_live(bytes, header, length, paged);
+    char key[32];
+    int added = 0, found = 0;
+    tamis_status last = TAMIS_OK;
+    if (!CHECK(f != NULL, "%s: refused", row->name)) return;
+    for (int i = 0; i < row->keys; i++) {
+        bool fresh = false;
+        last = tamis_add(f, key, (size_t)snprintf(key, sizeof key, "key-%d", i), &fresh);
+        added += last == TAMIS_OK && fresh;
+    }
+    for (int i = 0; i < 10000; i++) {
+        found += tamis_contains(f, key, (size_t)snprintf(key, sizeof key, "other-%d", i));
+    }
+    if (last == TAMIS_E_NOMEM) last = TAMIS_E_TOO_BIG; /* one status in RedisBloom */
+    CHECK(added == row->added && last == row->last, "%s: %d added, then %s", row->name, added,
+          tamis_status_name(last));
+    CHECK(found == row->false_positives, "%s: %d false positives", row->name, found);
+    CHECK((paged ? fnv_of_pages(f) : fnv_of(f)) == row->fnv, "%s: other bytes", row->name);
+    tamis_free(f);
+}
+
+static tamis_filter *open_live_cuckoo(const struct live_header *h, const uint8_t *slots,
+                                      bool paged) {
+    uint8_t bytes[38 + 1024] = {
+        [8] = (uint8_t)h->buckets,      [24] = 1,
+        [32] = (uint8_t)h->bucket_size, [33] = (uint8_t)(h->bucket_size >> 8),
+        [34] = (uint8_t)h->iterations,  [36] = 1};
+    const size_t length = (size_t)h->buckets * h->bucket_size;
+    if (slots != NULL) memcpy(bytes + 38, slots, length);
+    tamis_filter *f = open_live(bytes, 38, 38 + length, paged);
+    for (size_t i = 0; paged && f != NULL && slots != NULL && i < length; i++) {
+        pages_write(tamis_storage_table(f, 0), i / PAGE)[i % PAGE] = slots[i];
+    }
+    return f;
+}
+
+static void check_live_cuckoo(bool paged) {
+    for (size_t i = 0; i < sizeof live_headers / sizeof *live_headers; i++) {
+        tamis_filter *f = open_live_cuckoo(&live_headers[i], NULL, paged);
+        CHECK((f != NULL) == live_headers[i].accepted, "header %zu", i);
+        tamis_free(f);
+    }
+    for (size_t i = 0; i < sizeof live_counts / sizeof *live_counts; i++) {
+        const struct live_header h = {live_counts[i].buckets, 4, 20, true};
+        uint8_t slots[64];
+        (void)from_hex(live_counts[i].slots, slots);
+        tamis_filter *f = open_live_cuckoo(&h, slots, paged);
+        for (int k = 0; f != NULL && k < 8; k++) {
+            char key[8];
+            const size_t length = (size_t)snprintf(key, sizeof key, "k%d", k);
+            const unsigned count = tamis_count(f, key, length);
+            CHECK(count == live_counts[i].counts[k], "%u of k%d in table %zu", count, k, i);
+        }
+        CHECK(f != NULL, "table %zu", i);
+        tamis_free(f);
+    }
+}
+
+/* Copies are independent; a union holds the keys of both; calls that need contiguous tables are
+ * refused. */
+static void check_storage(void) {
+    uint8_t bytes[1024] = {0};
+    const size_t header = from_hex(live_chains[0].header, bytes);
+    tamis_filter *a = open_live(bytes, header, 0, true), *b = NULL;
+    if (!CHECK(a != NULL && tamis_clone(a, &b) == TAMIS_OK, "a copy")) return;
+    CHECK(tamis_add(a, "a", 1, NULL) == TAMIS_OK && tamis_add(b, "b", 1, NULL) == TAMIS_OK, "add");
+    CHECK(!tamis_contains(b, "a", 1) && !tamis_contains(a, "b", 1), "copies share keys");
+    CHECK(tamis_merge(a, b, TAMIS_UNION) == TAMIS_OK, "union");
+    CHECK(tamis_contains(a, "a", 1) && tamis_contains(a, "b", 1), "union without keys");
+    CHECK(tamis_merge(a, b, TAMIS_INTERSECTION) == TAMIS_E_NO_MERGE, "intersection");
+    CHECK(tamis_encode(a, bytes, sizeof bytes, NULL) == TAMIS_E_UNSUPPORTED, "encoded");
+    CHECK(tamis_compact(a, NULL) == TAMIS_E_UNSUPPORTED, "a chain was compacted");
+    tamis_free(a);
+    tamis_free(b);
+    tamis_open_options o = TAMIS_OPEN_INIT;
+    CHECK(tamis_header_open(bytes, header, &o, &a) == TAMIS_E_ARGUMENT, "without a storage");
+    o.storage = &pages;
+    CHECK(tamis_header_open(bytes, 20, &o, &a) == TAMIS_E_TRUNCATED, "half a header");
+    CHECK(tamis_header_open(bytes, header + 1, &o, &a) == TAMIS_E_TRAILING, "a longer header");
+    bytes[20 + 3] = 1; /* 2^24 bytes more */
+    bytes[20 + 8 + 3] = 8;
+    CHECK(tamis_header_open(bytes, header, &o, &a) == TAMIS_E_TOO_BIG && a == NULL, "too big");
 }
 
 int main(int argc, char **argv) {
@@ -158,5 +358,12 @@ int main(int argc, char **argv) {
     }
     vector_table_free(&t);
     check_claimed_items();
+    for (int paged = 0; paged < 2; paged++) {
+        for (size_t i = 0; i < sizeof live_chains / sizeof *live_chains; i++) {
+            check_live_chain(&live_chains[i], paged != 0);
+        }
+        check_live_cuckoo(paged != 0);
+    }
+    check_storage();
     return run_end();
 }

@@ -3,29 +3,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
 static void check_row(const struct vector_table *t, size_t row, size_t *hostile) {
     const char *id = vector_cell(t, row, "id"), *policy = vector_cell(t, row, "policy");
     struct vector_bytes bytes = vector_file(vector_cell(t, row, "filter"));
     struct vector_keys keys = vector_keys(vector_cell(t, row, "keys"));
-    struct vector_keys sorted = foreign_sorted(&keys);
+    struct vector_keys sorted = compat_sorted(&keys);
     char format[64];
     snprintf(format, sizeof format, "rocksdb:bits=%s%s", vector_cell(t, row, "bits_per_key"),
              strcmp(policy, "ribbon") == 0 ? ",ribbon" : "");
-    foreign_row("rocksdb", false, vector_cell(t, row, "filter"), &keys,
-                vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
-    foreign_recreated(foreign_build(format, 0, 0, &sorted, id), &bytes, id);
-    if (*hostile > 0) *hostile -= foreign_hostile("rocksdb", &bytes, 2048, id);
+    compat_row("rocksdb", false, vector_cell(t, row, "filter"), &keys,
+               vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
+    compat_recreated(compat_build(format, 0, 0, &sorted, id), &bytes, id);
+    if (*hostile > 0) *hostile -= compat_hostile("rocksdb", &bytes, 2048, id);
     vector_keys_free(&sorted);
     vector_keys_free(&keys);
     vector_bytes_free(&bytes);
 }
 
-/* The keys that RocksDB was asked for, by the comment of the table. */
+/* The keys that were looked up in RocksDB, by the comment of the table. */
 static const char *const odd_keys[] = {"", "61", "68656c6c6f", "6b657930303031", "7979", "e4b8ad"};
 
-/* The same answers, or an error for a filter that lost its bytes. */
+/* The same answers, or an error for a truncated filter. */
 static void check_odd(void) {
     struct vector_table t = vector_table("rocksdb/malformed.tsv");
     for (size_t i = 0; i < t.rows; i++) {
@@ -43,7 +43,7 @@ static void check_odd(void) {
                   odd_keys[j]);
             vector_bytes_free(&key);
         }
-        if (status == TAMIS_OK) foreign_round_trip("rocksdb", &bytes, hex);
+        if (status == TAMIS_OK) compat_round_trip("rocksdb", &bytes, hex);
         tally(status == TAMIS_OK ? "odd filters" : "stricter", 1);
         tamis_free(f);
         vector_bytes_free(&bytes);
@@ -66,8 +66,8 @@ static tamis_status open_status(const struct vector_bytes *bytes) {
     return status;
 }
 
-/* What the properties of a table say is believed with their checksum: a filter of prefixes alone
- * must not be asked for keys. */
+/* The properties of a table are trusted after their checksum: a filter of prefixes alone must not
+ * be queried for keys. */
 static void check_properties(const char *path) {
     struct vector_bytes bytes = vector_file(path);
     uint8_t *checksum_type = bytes.at + bytes.length - 53;

@@ -1,10 +1,10 @@
-/* seiflotfy.c - seiflotfy's cuckoo filters: read, and made again while nothing is evicted */
+/* seiflotfy.c - seiflotfy's cuckoo filters: read, and rebuilt as long as nothing is evicted */
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
-/* Are both buckets of a key full?  Then the original draws lots for a fingerprint to move.
+/* Are both buckets of a key full? Then the original moves a random fingerprint.
  * `slots` is the filter as it is now; hashes are the filter's own. */
 static bool must_evict(const tamis_filter *f, const uint8_t *slots, uint64_t buckets,
                        const void *key, size_t length) {
@@ -14,8 +14,8 @@ static bool must_evict(const tamis_filter *f, const uint8_t *slots, uint64_t buc
     return memchr(slots + 4 * first, 0, 4) == NULL && memchr(slots + 4 * second, 0, 4) == NULL;
 }
 
-/* As the library was used: `unique` refuses look-alikes; with insert+delete, after every third
- * key the one before it is deleted again.  Returns false, having stopped, at an eviction. */
+/* As the library was used: `unique` rejects keys that match; with insert+delete, after every third
+ * key the one before it is removed. Stops and returns false at an eviction. */
 static bool add_keys(tamis_filter *f, const struct vector_keys *keys, const char *mode) {
     const bool unique = strcmp(mode, "unique") == 0, deletes = strcmp(mode, "insert+delete") == 0;
     const uint64_t size = tamis_encoded_size(f);
@@ -43,7 +43,7 @@ static void make_again(const struct vector_table *t, size_t row, const struct ve
     if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "%s: cannot be created", id)) return;
     CHECK(tamis_encoded_size(f) == slots, "%s: another size", id);
     if (add_keys(f, keys, vector_cell(t, row, "mode"))) {
-        foreign_recreated(f, bytes, id);
+        compat_recreated(f, bytes, id);
     } else {
         tally("with evictions", 1);
         tamis_free(f);
@@ -57,18 +57,18 @@ static void check_row(const struct vector_table *t, size_t row, size_t *hostile)
     const bool whole = strcmp(vector_cell(t, row, "mode"), "insert+delete") != 0 &&
                        (vector_number(t, row, "n_inserted_ok") == keys.count ||
                         strcmp(vector_cell(t, row, "mode"), "unique") == 0);
-    foreign_row("seiflotfy", false, vector_cell(t, row, "filter"), whole ? &keys : NULL,
-                vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
-    tamis_filter *f = foreign_open("seiflotfy", &bytes, id);
+    compat_row("seiflotfy", false, vector_cell(t, row, "filter"), whole ? &keys : NULL,
+               vector_cell(t, row, "probes"), vector_cell(t, row, "answers"), id);
+    tamis_filter *f = compat_open("seiflotfy", &bytes, id);
     if (f != NULL) CHECK(facts_of(f).adds == vector_number(t, row, "count"), "%s: count", id);
     tamis_free(f);
     make_again(t, row, &keys, &bytes);
-    if (*hostile > 0) *hostile -= foreign_hostile("seiflotfy", &bytes, 1024, id);
+    if (*hostile > 0) *hostile -= compat_hostile("seiflotfy", &bytes, 1024, id);
     vector_keys_free(&keys);
     vector_bytes_free(&bytes);
 }
 
-/* A filter that is full refuses the next key and loses none. */
+/* A full filter rejects the next key and loses none. */
 static void check_full(void) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
@@ -86,8 +86,8 @@ static void check_full(void) {
     tamis_free(f);
 }
 
-/* Whoever adds a key several times is told so often, and never less: also where both buckets of a
- * key are the same. */
+/* A key that is added n times has a count of at least n, also where both of its buckets are the
+ * same. */
 static void check_copies(uint64_t capacity, unsigned most) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/foreign.h"
+#include "../support/compat.h"
 
 /* Spark hashes every integer as a long. */
 static struct vector_keys as_longs(struct vector_keys keys) {
@@ -31,14 +31,14 @@ static tamis_filter *make_again(const struct vector_table *t, size_t row, const 
                                 const struct vector_keys *keys) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
-    const char *rate = vector_cell(t, row, "fpp_or_dash");
+    const char *fpr = vector_cell(t, row, "fpp_or_dash");
     o.format = format;
     o.capacity = vector_number(t, row, "expected_items");
     o.seed = (uint32_t)strtoll(vector_cell(t, row, "seed"), NULL, 10);
-    if (rate[0] == '-') {
+    if (fpr[0] == '-') {
         o.bits = vector_number(t, row, "num_bits_requested");
     } else {
-        o.rate = strtod(rate, NULL);
+        o.fpr = strtod(fpr, NULL);
     }
     const tamis_status status = tamis_build(&o, keys->keys, keys->lengths, keys->count, &f);
     CHECK(status == TAMIS_OK, "%s: %s", vector_cell(t, row, "id"), tamis_status_text(status));
@@ -51,19 +51,19 @@ static void check_row(const struct vector_table *t, size_t row) {
     struct vector_bytes bytes = vector_file(vector_cell(t, row, "filter"));
     struct vector_keys keys = items(vector_cell(t, row, "keys"), type);
     struct vector_keys probes = items(vector_cell(t, row, "probes"), type);
-    tamis_filter *f = foreign_open(format, &bytes, id);
+    tamis_filter *f = compat_open(format, &bytes, id);
     if (f != NULL) {
-        foreign_detect(format, &bytes, true, id);
-        foreign_members(f, &keys, id);
-        foreign_answers(f, &probes, vector_cell(t, row, "answers"), id);
+        compat_detect(format, &bytes, true, id);
+        compat_members(f, &keys, id);
+        compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         CHECK(facts_of(f).hashes == vector_number(t, row, "k"), "%s: k", id);
-        CHECK(facts_of(f).rate_now == strtod(vector_cell(t, row, "expected_fpp"), NULL),
-              "%s: rate %.17g", id, facts_of(f).rate_now);
-        foreign_round_trip(format, &bytes, id);
+        CHECK(facts_of(f).fpr_now == strtod(vector_cell(t, row, "expected_fpp"), NULL),
+              "%s: rate %.17g", id, facts_of(f).fpr_now);
+        compat_round_trip(format, &bytes, id);
         tally("filters", 1);
     }
     tamis_free(f);
-    foreign_recreated(make_again(t, row, format, &keys), &bytes, id);
+    compat_recreated(make_again(t, row, format, &keys), &bytes, id);
     vector_keys_free(&keys);
     vector_keys_free(&probes);
     vector_bytes_free(&bytes);
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
         check_row(&t, i);
         const char *format = vector_number(&t, i, "version") == 1 ? "spark1" : "spark2";
         struct vector_bytes bytes = vector_file(vector_cell(&t, i, "filter"));
-        if (done < hostile) done += foreign_hostile(format, &bytes, 1024, vector_cell(&t, i, "id"));
+        if (done < hostile) done += compat_hostile(format, &bytes, 1024, vector_cell(&t, i, "id"));
         vector_bytes_free(&bytes);
     }
     vector_table_free(&t);

@@ -1,8 +1,8 @@
 /* decode_any.c - any bytes into the decoder, then every call on what comes out
  *
- * The first byte says how: bit 0 repairs the checksums of .tamis bytes first (else nothing but
- * luck gets past them), bit 1 views instead of copying, bit 2 does not compare checksums, bit 3
- * takes the portable path, bit 4 opens as shared, bit 5 gives a secret.  The rest is the input.
+ * The first byte selects the call: bit 0 repairs the checksums of .tamis bytes first (otherwise
+ * they almost never match), bit 1 views instead of copying, bit 2 does not compare checksums, bit 3
+ * selects the portable code, bit 4 opens as shared, bit 5 passes a secret.  The rest is the input.
  *
  * Faults besides crashes: memory beyond a multiple of the input, a leak, a status that is not
  * about the input, and .tamis bytes that were accepted but do not encode to themselves. */
@@ -24,7 +24,7 @@ enum {
 static const uint8_t secret[TAMIS_SECRET_BYTES] = {1, 2, 3, 4};
 static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', '\r', '\n'};
 
-/* Foreign formats expand: one byte of theirs may be a few of ours, never thousands. */
+/* Compatible formats expand: one byte of theirs may take a few bytes here, never thousands. */
 static uint64_t allowance(size_t size) { return 64 * (uint64_t)size + ((uint64_t)1 << 20); }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -70,13 +70,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 /* Small filters of every kind: empty, of a few keys, grown, keyed. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t room) {
     static const size_t sizes[] = {0, 1, 20, 300};
-    static const double rates[] = {0.01, 0.3, 1e-4};
+    static const double fprs[] = {0.01, 0.3, 1e-4};
     const size_t variant = index / 12;
     const struct variant *v = variant_at(variant);
     if (v == NULL || room == 0) return 0;
     uint64_t hashes[300];
     tamis_filter *f = NULL;
-    tamis_options o = variant_options(v, 0, rates[index % 3]);
+    tamis_options o = variant_options(v, 0, fprs[index % 3]);
     const size_t n = sizes[index / 3 % 4];
     hashes_fill(hashes, n, 0, 1, STREAM_MEMBERS);
     if (index % 5 == 4) o.secret = secret;

@@ -18,7 +18,7 @@ static uint8_t input[2 * FUZZ_SEED_ROOM], work[2 * FUZZ_SEED_ROOM];
 static const char *origin = "?";
 static uint64_t origin_mutation;
 
-/* Says which input it was, then lets the signal do its work. */
+/* Prints which input it was, then raises the signal again. */
 static void report(int number) {
     fprintf(stderr, "fault in %s, mutation %llu\n", origin, (unsigned long long)origin_mutation);
     signal(number, SIG_DFL);
@@ -26,7 +26,7 @@ static void report(int number) {
 }
 
 static void run_one(const uint8_t *data, size_t size) {
-    /* Exactly as large as it says. */
+    /* A block of the exact size, so that a sanitizer detects reads beyond it. */
     uint8_t *exact = NEED(uint8_t, size);
     if (size != 0) memcpy(exact, data, size);
     LLVMFuzzerTestOneInput(exact, size);

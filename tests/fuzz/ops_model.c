@@ -17,8 +17,8 @@ struct model {
     tamis_filter *f;
     tamis_options options;
     uint64_t hashes[KEYS];
-    /* Adds less removes.  Where kinds cannot tell (a removal of what only looked present) the
-     * model stops removing: see op_remove. */
+    /* Adds less removes.  A kind cannot detect the removal of a false positive; after one the model
+     * stops removing: see op_remove. */
     unsigned held[KEYS];
     uint64_t adds;
 };
@@ -157,10 +157,10 @@ static const struct variant *pick(uint8_t which) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const double rates[] = {0.01, 0.3, 1e-3, 1e-6, 0.05};
+    static const double fprs[] = {0.01, 0.3, 1e-3, 1e-6, 0.05};
     if (size < 3) return 0;
     struct model m = {.v = pick(data[0])};
-    m.options = variant_options(m.v, data[2], rates[data[1] % 5]);
+    m.options = variant_options(m.v, data[2], fprs[data[1] % 5]);
     m.options.portable = (data[1] & 0x80) != 0;
     /* Half of the programs run on weak hashes: small numbers. */
     hashes_fill(m.hashes, KEYS, 0, data[2], STREAM_MEMBERS);

@@ -10,17 +10,17 @@
 #include "tamis.h"
 
 static void as_filter(const uint8_t *data, size_t size) {
-    /* In a block of its own, so that a sanitizer sees its end. */
+    /* A block of the exact size, so that a sanitizer detects reads beyond it. */
     uint8_t *bytes = NEED(uint8_t, size);
     memcpy(bytes, data, size);
     for (uint64_t i = 0; i < 64; i++) {
         const uint64_t hash = i < 2 ? 0 - i : tamis_hash_integer(i);
         const bool answer = tamis_small_contains(bytes, size, hash);
-        if (!answer && bytes[size - 1] >= 0xe0) fuzz_fault("an unknown filter says no");
+        if (!answer && bytes[size - 1] >= 0xe0) fuzz_fault("an unknown filter excludes a key");
         if (answer != tamis_small_contains(bytes, size, hash)) fuzz_fault("two answers");
         bool fresh;
         if (tamis_small_add(bytes, size, hash, &fresh) != TAMIS_OK) continue;
-        if (fresh == answer) fuzz_fault("new is told wrongly");
+        if (fresh == answer) fuzz_fault("fresh is wrong");
         if (!tamis_small_contains(bytes, size, hash)) fuzz_fault("a key that was added is lost");
     }
     free(bytes);
@@ -37,14 +37,14 @@ static void as_hashes(const uint8_t *data, size_t size, uint8_t choice) {
     if (choice & 4) {
         o.bytes = 1 + choice / 8 * (uint64_t)count / 8;
     } else {
-        o.rate = 0.4 / (1 + choice);
+        o.fpr = 0.4 / (1 + choice);
     }
     const size_t bound = tamis_small_bound(&o, count);
     uint8_t *bytes = NEED(uint8_t, bound);
     if (tamis_small_build(&o, hashes, count, bytes, bound, &length) != TAMIS_OK) {
         fuzz_fault("it was not built");
     }
-    if (o.rate == 0 && length > o.bytes) fuzz_fault("larger than allowed");
+    if (o.fpr == 0 && length > o.bytes) fuzz_fault("larger than allowed");
     for (size_t i = 0; i < count; i++) {
         if (!tamis_small_contains(bytes, length, hashes[i])) fuzz_fault("a key is lost");
     }

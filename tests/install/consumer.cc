@@ -18,8 +18,8 @@ int main() {
     if (tamis_size(&want, &sizing) != TAMIS_OK || tamis_plan(&want, &advice) != TAMIS_OK) return 1;
     if (tamis_open("/there/is/no/such/file", &how, &filter) != TAMIS_E_IO) return 1;
     if (tamis_create(&want, &filter) != TAMIS_OK) return 1;
-    const bool told = tamis_info(filter, &facts) == TAMIS_OK && facts.kind == TAMIS_BLOOM;
+    const bool described = tamis_info(filter, &facts) == TAMIS_OK && facts.kind == TAMIS_BLOOM;
     tamis_free(filter);
     std::printf("%s\n", tamis_version());
-    return told && std::strlen(advice.why) != 0 ? 0 : 1;
+    return described && std::strlen(advice.why) != 0 ? 0 : 1;
 }

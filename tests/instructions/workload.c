@@ -40,15 +40,15 @@ static void add_batch(const tamis_options *options, tamis_filter **filter) {
     (void)options;
     tamis_add_hash_batch(*filter, hashes, KEYS, NULL, NULL);
 }
-static void ask(const tamis_options *options, tamis_filter **filter) {
+static void query(const tamis_options *options, tamis_filter **filter) {
     (void)options;
     for (size_t i = 0; i < 2 * KEYS; i++) answers[i] = tamis_contains_hash(*filter, hashes[i]);
 }
-static void ask_batch(const tamis_options *options, tamis_filter **filter) {
+static void query_batch(const tamis_options *options, tamis_filter **filter) {
     (void)options;
     tamis_contains_hash_batch(*filter, hashes, 2 * KEYS, answers);
 }
-static void ask_texts(const tamis_options *options, tamis_filter **filter) {
+static void query_texts(const tamis_options *options, tamis_filter **filter) {
     (void)options;
     tamis_contains_batch(*filter, texts, lengths, KEYS, answers);
 }
@@ -64,13 +64,11 @@ static const struct {
     void (*run)(const tamis_options *options, tamis_filter **filter);
     enum stage before;
     uint32_t needs; /* TAMIS_CAN_... */
-} operations[] = {{"build", build, NOTHING, TAMIS_IS_STATIC},
-                  {"add", add, EMPTY, TAMIS_CAN_ADD},
-                  {"add_batch", add_batch, EMPTY, TAMIS_CAN_ADD},
-                  {"ask", ask, FULL, 0},
-                  {"ask_batch", ask_batch, FULL, 0},
-                  {"ask_texts", ask_texts, FULL, 0},
-                  {"remove", take_out, FULL, TAMIS_CAN_REMOVE}};
+} operations[] = {
+    {"build", build, NOTHING, TAMIS_IS_STATIC},     {"add", add, EMPTY, TAMIS_CAN_ADD},
+    {"add_batch", add_batch, EMPTY, TAMIS_CAN_ADD}, {"query", query, FULL, 0},
+    {"query_batch", query_batch, FULL, 0},          {"query_texts", query_texts, FULL, 0},
+    {"remove", take_out, FULL, TAMIS_CAN_REMOVE}};
 
 static tamis_filter *prepared(const tamis_options *options, enum stage stage) {
     tamis_filter *filter = NULL;

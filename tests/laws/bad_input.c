@@ -1,4 +1,4 @@
-/* bad_input.c - what makes no sense is refused with the right status, and nothing changes */
+/* bad_input.c - invalid arguments give the right status and change nothing */
 #define _DEFAULT_SOURCE 1 /* mkfifo */
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static char stale;
 static const char *const keys_ok[] = {"a", "b"};
 static const size_t lengths_ok[] = {1, 1};
 
-/* `f` must be NULL; if a filter came out against all expectation, it is freed. */
+/* `f` must be NULL; an unexpected filter is freed. */
 static void expect_none(const char *call, const char *what, tamis_status status,
                         tamis_status expected, tamis_filter *f) {
     CHECK(status == expected && f == NULL, "%s: %s: %s, expected %s", call, what,
@@ -25,7 +25,7 @@ static void expect_none(const char *call, const char *what, tamis_status status,
     tally("refusals", 1);
 }
 
-/* Every way to make a filter must refuse these options alike. */
+/* Every way to make a filter must refuse these options with the same status. */
 static void refused(const char *what, const tamis_options *o, tamis_status expected) {
     const uint64_t hashes[] = {1, 2};
     const bool fixed = (tamis_kind_caps(o->kind) & TAMIS_IS_STATIC) != 0;
@@ -39,7 +39,7 @@ static void refused(const char *what, const tamis_options *o, tamis_status expec
     f = STALE;
     status = tamis_build_hash(o, hashes, 2, &f);
     expect_none("build_hash", what, status, expected, f);
-    /* A builder may refuse at once or in the end. */
+    /* A builder may refuse when it is created or when it finishes. */
     tamis_builder *b = (tamis_builder *)&stale;
     f = NULL;
     status = tamis_builder_create(o, &b);
@@ -54,16 +54,16 @@ static void refused(const char *what, const tamis_options *o, tamis_status expec
     expect_none("builder", what, status, expected, f);
 }
 
-static void bad_rates(const struct variant *v) {
-    const double rates[] = {1,         1.5, -0.01, -1,    INFINITY,
-                            -INFINITY, NAN, -NAN,  1e300, nextafter(1, 2)};
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+static void bad_fprs(const struct variant *v) {
+    const double fprs[] = {1,         1.5, -0.01, -1,    INFINITY,
+                           -INFINITY, NAN, -NAN,  1e300, nextafter(1, 2)};
+    for (size_t i = 0; i < sizeof fprs / sizeof *fprs; i++) {
         char what[64];
-        const tamis_options o = variant_options(v, 100, rates[i]);
+        const tamis_options o = variant_options(v, 100, fprs[i]);
         tamis_sizing sizing = TAMIS_SIZING_INIT;
-        snprintf(what, sizeof what, "%s at rate %g", v->name, rates[i]);
-        refused(what, &o, TAMIS_E_RATE);
-        CHECK(tamis_size(&o, &sizing) == TAMIS_E_RATE, "size: %s", what);
+        snprintf(what, sizeof what, "%s at rate %g", v->name, fprs[i]);
+        refused(what, &o, TAMIS_E_FPR);
+        CHECK(tamis_size(&o, &sizing) == TAMIS_E_FPR, "size: %s", what);
     }
     /* The edges of what is legal. */
     tamis_options o = variant_options(v, 100, nextafter(1, 0));
@@ -77,13 +77,13 @@ static void bad_rates(const struct variant *v) {
         o = variant_options(v, 100, tiny[i]);
         f = STALE;
         status = tamis_build(&o, (const void *const *)keys_ok, lengths_ok, 2, &f);
-        CHECK(status == TAMIS_OK ? f != NULL : status == TAMIS_E_TOO_FINE && f == NULL,
+        CHECK(status == TAMIS_OK ? f != NULL : status == TAMIS_E_FPR_TOO_LOW && f == NULL,
               "%s at %g: %s", v->name, tiny[i], tamis_status_name(status));
         if (status == TAMIS_OK) {
             CHECK(tamis_contains(f, "a", 1) && tamis_contains(f, "b", 1), "%s at %g: keys", v->name,
                   tiny[i]);
-            CHECK(facts_of(f).rate_now <= tiny[i], "%s at %g: says %g", v->name, tiny[i],
-                  facts_of(f).rate_now);
+            CHECK(facts_of(f).fpr_now <= tiny[i], "%s at %g: reports %g", v->name, tiny[i],
+                  facts_of(f).fpr_now);
             tamis_free(f);
         }
     }
@@ -116,7 +116,7 @@ static void bad_sizes(const struct variant *v) {
         CHECK(status != TAMIS_OK || sizing.bytes >= capacities[i] / 8,
               "%s: size for %llu keys overflowed to %llu bytes", v->name,
               (unsigned long long)capacities[i], (unsigned long long)sizing.bytes);
-        o.rate = 0.5;
+        o.fpr = 0.5;
         status = tamis_size(&o, &sizing);
         CHECK(!fixed || status != TAMIS_OK || sizing.build_bytes >= capacities[i],
               "%s: building from %llu hashes takes %llu bytes", v->name,
@@ -147,7 +147,8 @@ static void bad_kinds(void) {
         o.capacity = 10;
         refused("an unknown kind", &o, TAMIS_E_KIND);
         CHECK(tamis_size(&o, &sizing) == TAMIS_E_KIND, "size of kind %d", kinds[i]);
-        CHECK(tamis_kind_name(o.kind) == NULL, "name of kind %d", kinds[i]);
+        CHECK(tamis_kind_name(o.kind) == NULL && tamis_kind_description(o.kind) == NULL,
+              "name of kind %d", kinds[i]);
         CHECK(tamis_kind_caps(o.kind) == 0, "caps of kind %d", kinds[i]);
     }
     CHECK(tamis_kind_find("no such kind") == TAMIS_AUTO, "find a kind that is not there");
@@ -156,6 +157,7 @@ static void bad_kinds(void) {
     CHECK(tamis_kind_name(TAMIS_AUTO) == NULL && tamis_kind_caps(TAMIS_AUTO) == 0, "AUTO");
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO; k = tamis_kind_next(k)) {
         CHECK(tamis_kind_find(tamis_kind_name(k)) == k, "%s by its name", tamis_kind_name(k));
+        CHECK(tamis_kind_description(k) != NULL, "%s is described", tamis_kind_name(k));
     }
 }
 
@@ -171,8 +173,8 @@ static void bad_options(const struct variant *v) {
     o.hasher = (tamis_hasher)77;
     refused("an unknown hasher", &o, TAMIS_E_ARGUMENT);
     o = variant_options(v, 100, 0.01);
-    o.hasher = TAMIS_HASH_FOREIGN;
-    refused("a foreign hash", &o, TAMIS_E_ARGUMENT);
+    o.hasher = TAMIS_HASH_COMPAT;
+    refused("a compatible hash", &o, TAMIS_E_ARGUMENT);
     o = variant_options(v, 100, 0.01);
     o.form.flags = TAMIS_KEY_FOLD_CASE << 1;
     refused("a key form with an unknown flag", &o, TAMIS_E_ARGUMENT);
@@ -218,10 +220,11 @@ static void hashes_only(const struct variant *v) {
           tamis_status_name(status));
 }
 
-/* What cannot be made of another system's filters is the caller's fault, not that of an input. */
+/* Options that a compatible format does not support give E_UNSUPPORTED or E_ARGUMENT, not an input
+ * error. */
 static void bad_recipes(const char *format) {
     static const uint64_t capacities[] = {0, 1, 1000, (uint64_t)1 << 40, UINT64_MAX};
-    static const double rates[] = {0, 1 - 1e-16, 0.9999, 1e-9, 1e-300, 4.9e-324};
+    static const double fprs[] = {0, 1 - 1e-16, 0.9999, 1e-9, 1e-300, 4.9e-324};
     static const uint64_t bits[] = {0, 1, 100000, UINT64_MAX};
     for (size_t i = 0; i < 5 * 6 * 4; i++) {
         tamis_options o = TAMIS_OPTIONS_INIT;
@@ -232,18 +235,18 @@ static void bad_recipes(const char *format) {
         o.allocator = meter_allocator(&meter);
         o.format = format;
         o.capacity = capacities[i % 5];
-        o.rate = rates[i / 5 % 6];
+        o.fpr = fprs[i / 5 % 6];
         o.bits = bits[i / 30];
         const tamis_status status = tamis_create(&o, &f);
         CHECK(status < TAMIS_E_FORMAT && (status == TAMIS_OK) == (f != NULL),
               "%s for %llu keys at %g in %llu bits: %s", format, (unsigned long long)o.capacity,
-              o.rate, (unsigned long long)o.bits, tamis_status_name(status));
+              o.fpr, (unsigned long long)o.bits, tamis_status_name(status));
         tamis_free(f);
         tally("recipes", 1);
     }
 }
 
-/* Operations that the kind does not have. */
+/* Operations that the kind does not support. */
 static void cannot(const struct variant *v) {
     const uint64_t hashes[] = {3, 5, 8};
     tamis_filter *f = variant_build(v, 0.01, hashes, 3);
@@ -347,13 +350,14 @@ static void nulls(const struct variant *v) {
     CHECK(tamis_size(NULL, NULL) == TAMIS_E_ARGUMENT, "size(NULL)");
     CHECK(tamis_plan(NULL, NULL) == TAMIS_E_ARGUMENT, "plan(NULL)");
     CHECK(tamis_composer_create(NULL, NULL) == TAMIS_E_ARGUMENT, "composer_create(NULL)");
+    CHECK(tamis_builder_composer(NULL, NULL) == TAMIS_E_ARGUMENT, "builder_composer(NULL)");
     tamis_free(NULL);
     tamis_builder_free(NULL);
     tamis_free(real);
     tally("NULLs", 40);
 }
 
-/* Bytes that are no filter at all. */
+/* Bytes that are not a filter. */
 static void no_filter(void) {
     struct rng r = {run_seed()};
     struct bytes noise = bytes_new(4096);
@@ -376,7 +380,7 @@ static void no_filter(void) {
     bytes_free(&noise);
 }
 
-/* A file is refused for the same reason however it is opened: empty, or of noise, in any format. */
+/* An empty or random file gives the same status however it is opened, in any format. */
 static void no_filter_in_file(size_t size) {
     char path[512];
     snprintf(path, sizeof path, "%s/none", run_directory());
@@ -386,20 +390,21 @@ static void no_filter_in_file(size_t size) {
     for (size_t i = 0; i == 0 || tamis_format_at(i - 1) != NULL; i++) {
         tamis_open_options how = TAMIS_OPEN_INIT;
         how.format = i == 0 ? NULL : tamis_format_at(i - 1);
-        tamis_status said[3];
+        tamis_status status_of[3];
         for (int way = 0; way < 3; way++) {
             tamis_filter *f = STALE;
             how.map = way == 1;
-            how.change = way == 2;
-            said[way] = tamis_open(path, &how, &f);
-            CHECK((said[way] == TAMIS_OK) == (f != NULL), "%zu bytes as %s", size, how.format);
+            how.update = way == 2;
+            status_of[way] = tamis_open(path, &how, &f);
+            CHECK((status_of[way] == TAMIS_OK) == (f != NULL), "%zu bytes as %s", size, how.format);
             tamis_free(f);
         }
-        CHECK(said[0] == said[1] && said[0] == said[2], "%zu bytes as %s: %s, mapped %s, change %s",
-              size, how.format == NULL ? "anything" : how.format, tamis_status_name(said[0]),
-              tamis_status_name(said[1]), tamis_status_name(said[2]));
-        CHECK(i != 0 || said[0] == TAMIS_E_FORMAT, "%zu bytes: %s", size,
-              tamis_status_name(said[0]));
+        CHECK(status_of[0] == status_of[1] && status_of[0] == status_of[2],
+              "%zu bytes as %s: %s, mapped %s, change %s", size,
+              how.format == NULL ? "anything" : how.format, tamis_status_name(status_of[0]),
+              tamis_status_name(status_of[1]), tamis_status_name(status_of[2]));
+        CHECK(i != 0 || status_of[0] == TAMIS_E_FORMAT, "%zu bytes: %s", size,
+              tamis_status_name(status_of[0]));
     }
     tamis_container *c = (tamis_container *)&stale;
     CHECK(tamis_container_open(path, NULL, &c) == TAMIS_E_FORMAT && c == NULL, "no container");
@@ -407,18 +412,18 @@ static void no_filter_in_file(size_t size) {
     remove(path);
 }
 
-/* A pipe cannot be mapped or changed, and is not waited for. */
+/* A pipe cannot be mapped or updated: opening it must not block. */
 static void no_file(void) {
     char path[512];
     snprintf(path, sizeof path, "%s/pipe", run_directory());
     if (!CHECK(mkfifo(path, 0600) == 0, "%s", path)) return;
-    alarm(20); /* it would be for ever */
+    alarm(20); /* opening would block forever */
     tamis_open_options how = TAMIS_OPEN_INIT;
     tamis_filter *f = STALE;
     how.map = true;
     CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, mapped");
     how.map = false;
-    how.change = true;
+    how.update = true;
     CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, to be changed");
     tamis_container *c = (tamis_container *)&stale;
     CHECK(tamis_container_open(path, NULL, &c) == TAMIS_E_UNSUPPORTED && c == NULL, "a pipe");
@@ -438,7 +443,7 @@ int main(int argc, char **argv) {
     for (size_t i = 1; tamis_format_at(i) != NULL; i++) bad_recipes(tamis_format_at(i));
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
-        bad_rates(v);
+        bad_fprs(v);
         bad_sizes(v);
         bad_options(v);
         hashes_only(v);

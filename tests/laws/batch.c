@@ -3,7 +3,7 @@
  * contains, add (with `fresh`) and remove (with `removed`), by bytes and by hash, for the sizes
  * around the length of the families' pipelines, in tables that fit in the cache and in one that
  * does not (families may take another path there).  Batches hold repeats, so that `fresh` of a
- * second copy must know of the first.  What is prefetched before makes no difference. */
+ * second copy must see the first.  A prefetch before makes no difference. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void same_contains(const struct variant *v, const tamis_filter *f, const 
     for (size_t i = 0; i < count; i++) tamis_prefetch_hash(f, hashes[i]); /* changes nothing */
     for (size_t i = 0; i < count; i++) hits += one[i] = tamis_contains_hash(f, hashes[i]);
     const size_t batch_hits = tamis_contains_hash_batch(f, hashes, count, many);
-    CHECK(batch_hits == hits, "%s: %zu answers: %zu maybe one by one, %zu in a batch", v->name,
+    CHECK(batch_hits == hits, "%s: %zu answers: %zu true one by one, %zu in a batch", v->name,
           count, hits, batch_hits);
     CHECK(tamis_contains_hash_batch(f, hashes, count, NULL) == hits,
           "%s: %zu answers: another count without the array", v->name, count);
@@ -119,9 +119,9 @@ static void mixture(uint64_t *hashes, size_t count, uint64_t salt) {
     }
 }
 
-static void questions(const struct variant *v, double rate, size_t n) {
+static void queries(const struct variant *v, double fpr, size_t n) {
     uint64_t *members = hashes_make(n, run_seed(), STREAM_MEMBERS);
-    tamis_filter *f = variant_build(v, rate, members, n);
+    tamis_filter *f = variant_build(v, fpr, members, n);
     for (size_t c = 0; f != NULL && c < COUNTS; c++) {
         uint64_t hashes[COUNT_MAX];
         hashes_fill(hashes, COUNT_MAX, c * COUNT_MAX, run_seed(), STREAM_PROBES);
@@ -148,9 +148,8 @@ static void byte_questions(const struct variant *v) {
     }
 }
 
-static void changes(const struct variant *v, double rate, uint64_t capacity) {
-    tamis_filter *one = variant_create(v, capacity, rate),
-                 *many = variant_create(v, capacity, rate);
+static void changes(const struct variant *v, double fpr, uint64_t capacity) {
+    tamis_filter *one = variant_create(v, capacity, fpr), *many = variant_create(v, capacity, fpr);
     uint64_t hashes[COUNT_MAX];
     for (size_t c = 0; one != NULL && many != NULL && c < COUNTS; c++) {
         mixture(hashes, counts[c], c);
@@ -159,7 +158,7 @@ static void changes(const struct variant *v, double rate, uint64_t capacity) {
     }
     if ((v->caps & TAMIS_CAN_REMOVE) != 0 && one != NULL && many != NULL) {
         for (size_t c = 0; c < COUNTS; c++) {
-            /* What was added, and keys that were not: they may look present, to both alike. */
+            /* Keys that were added and keys that were not: false positives must agree. */
             mixture(hashes, counts[c], c % 3 == 2 ? c + 100 : c);
             same_remove(v, one, many, hashes, counts[c]);
             same_filters(v, "removes", counts[c], one, many);
@@ -195,7 +194,7 @@ static void byte_changes(const struct variant *v) {
         }
         CHECK(tamis_add_batch(many, NULL, NULL, 0, NULL, NULL) == TAMIS_OK,
               "%s: a batch of nothing", v->name);
-        CHECK(tamis_contains_batch(many, NULL, NULL, 0, NULL) == 0, "%s: a question about nothing",
+        CHECK(tamis_contains_batch(many, NULL, NULL, 0, NULL) == 0, "%s: a query of no keys",
               v->name);
     }
     tamis_free(one);
@@ -205,20 +204,20 @@ static void byte_changes(const struct variant *v) {
 
 int main(int argc, char **argv) {
     run_start(argc, argv, "batch");
-    static const double rates[] = {0.3, 0.01, 1e-4, 1e-6};
+    static const double fprs[] = {0.3, 0.01, 1e-4, 1e-6};
     const size_t large = run_pick(200000, 3000000, 10000000);
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-            questions(v, rates[r], 0);
-            questions(v, rates[r], 7);
-            questions(v, rates[r], 5000);
+        for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
+            queries(v, fprs[r], 0);
+            queries(v, fprs[r], 7);
+            queries(v, fprs[r], 5000);
             if ((v->caps & TAMIS_CAN_ADD) != 0) {
-                changes(v, rates[r], 10000);
-                if ((v->caps & TAMIS_CAN_GROW) != 0) changes(v, rates[r], 0);
+                changes(v, fprs[r], 10000);
+                if ((v->caps & TAMIS_CAN_GROW) != 0) changes(v, fprs[r], 0);
             }
         }
-        questions(v, 0.001, large);
+        queries(v, 0.001, large);
         byte_questions(v);
         if ((v->caps & TAMIS_CAN_ADD) != 0) {
             changes(v, 0.001, large);

@@ -1,12 +1,12 @@
 /* corruption.c - damaged and hostile bytes
  *
  * Damage: every truncation, every extension and every change of a byte of a small .tamis file of
- * each kind is an error, because every byte is under a checksum; never a filter that might say
- * "no" wrongly.
+ * each kind is an error, because a checksum covers every byte; never a filter with false
+ * negatives.
  *
  * Malice: the same with the checksums repaired.  The decoder may then accept the bytes, but
- * nothing may crash, allocation is bounded by the bytes present, and what was accepted encodes
- * to what it came from.  Meant to be built with the sanitizers too.
+ * nothing may crash, allocation is bounded by the bytes present, and an accepted filter encodes
+ * to the same bytes.  Meant to be built with the sanitizers too.
  *
  * tests: full */
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void damage(const struct variant *v, const struct bytes *good) {
     }
     const unsigned step = (unsigned)run_pick(61, 17, 1);
     for (size_t at = 0; at < good->size; at++) {
-        /* A table of some size is alike everywhere: one bit of each byte will do. */
+        /* A larger table is uniform: one bit of each byte suffices. */
         const bool every = at < HEADER_BYTES || good->size < 1500 || run_effort() == EFFORT_FULL;
         for (unsigned bit = 0; bit < 8; bit++) {
             if (!every && bit != at % 8) continue;
@@ -75,10 +75,10 @@ static void damage(const struct variant *v, const struct bytes *good) {
     bytes_free(&bad);
 }
 
-/* More than this for so many bytes of input is not "bounded by a small multiple". */
+/* The most memory for `bytes` bytes of input: a small multiple of them. */
 static uint64_t allowance(size_t size) { return 16 * (uint64_t)size + 65536; }
 
-/* Bytes whose sums are right.  Counted: how many of them the decoder believed. */
+/* Bytes with correct checksums.  Counts how many the decoder accepts. */
 static void swallow(const struct variant *v, const uint8_t *bytes, size_t size, bool view) {
     static struct meter meter;
     meter_reset(&meter);
@@ -95,7 +95,7 @@ static void swallow(const struct variant *v, const uint8_t *bytes, size_t size, 
           f != NULL ? "a filter" : "no filter");
     tally("hostile inputs", 1);
     if (f != NULL) {
-        /* Later growth is the user's wish; but not beyond all bounds in a test. */
+        /* Later growth is up to the caller; a test limits it. */
         meter.limit = (uint64_t)256 << 20;
         const size_t same = exercise(f, bytes, size);
         CHECK(same == size, "%s: accepted %zu bytes and encodes to others from byte %zu on",
@@ -125,7 +125,7 @@ static void malice(const struct variant *v, const struct bytes *good, uint64_t r
     bytes_free(&bad);
 }
 
-/* Every number of the header, and the first ones of the table, set to each awkward value. */
+/* Every number of the header, and the first ones of the table, set to each boundary value. */
 static void every_field(const struct variant *v, const struct bytes *good) {
     static const uint64_t values[] = {0,
                                       1,

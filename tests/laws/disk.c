@@ -1,11 +1,12 @@
-/* disk.c - the disk fills up while a builder spills: an add that says so loses no key of another
+/* disk.c - the disk fills up while a builder spills: a failed add loses no key of another add
  *
  * A limit on the size of files stands in for a full disk.  Adds that fail are left out, as a
  * program might do; once there is room again the filter is finished, and holds every key of every
- * add that succeeded.  If there never is room, finishing says so. */
+ * add that succeeded.  If there is no room until the end, finishing fails. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -50,7 +51,7 @@ static void fill_up(const struct variant *v, rlim_t room_at_the_end) {
     for (size_t i = 0; status == TAMIS_OK && i < N / SOME; i++) {
         if (!taken[i]) continue;
         const size_t found = tamis_contains_hash_batch(f, hashes + i * SOME, SOME, NULL);
-        if (!CHECK(found == SOME, "%s: of a batch that was taken %zu are there", v->name, found))
+        if (!CHECK(found == SOME, "%s: of an accepted batch %zu keys are found", v->name, found))
             break;
     }
     tally("keys", N);
@@ -62,7 +63,10 @@ static void fill_up(const struct variant *v, rlim_t room_at_the_end) {
 int main(int argc, char **argv) {
     run_start(argc, argv, "disk");
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_max != RLIM_INFINITY) return 77;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_max != RLIM_INFINITY) {
+        printf("skipped: the size of files is limited (ulimit -f)\n");
+        return 77;
+    }
     signal(SIGXFSZ, SIG_IGN);
     hashes = hashes_make(N, run_seed(), STREAM_MEMBERS);
     for (size_t i = 0; variant_at(i) != NULL; i++) {

@@ -1,5 +1,5 @@
-/* facts.c - what a filter says of itself is true: adds, distinct keys, fill, rate, headroom;
- * after adds, repeats, merges and a reload too */
+/* facts.c - tamis_info is correct: adds, distinct keys, fill, false positive rate, headroom;
+ * also after adds, repeats, merges and a reload */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@ static void distinct_near(const struct variant *v, const char *when, const tamis
     const tamis_facts facts = facts_of(f);
     const double off = fabs(facts.distinct - truth);
     const double allowed = fmax(5 * facts.distinct_error, 0.02 * truth) + 0.5;
-    CHECK(off <= allowed, "%s, %s: %.0f distinct keys, says %.1f +- %.1f", v->name, when, truth,
+    CHECK(off <= allowed, "%s, %s: %.0f distinct keys, reported %.1f +- %.1f", v->name, when, truth,
           facts.distinct, facts.distinct_error);
     CHECK(isfinite(facts.distinct) && isfinite(facts.distinct_error) && facts.distinct >= 0 &&
               facts.distinct_error >= 0,
           "%s, %s: distinct %g +- %g", v->name, when, facts.distinct, facts.distinct_error);
     if ((v->caps & TAMIS_IS_STATIC) != 0) {
         CHECK(facts.distinct == truth && facts.distinct_error == 0,
-              "%s, %s: a static filter knows its %g keys, says %g +- %g", v->name, when, truth,
+              "%s, %s: a static filter of %g keys reports %g +- %g", v->name, when, truth,
               facts.distinct, facts.distinct_error);
     }
     tally("estimates", 1);
@@ -35,30 +35,30 @@ static void after_reload(const struct variant *v, const char *when, const tamis_
         CHECK(facts_of(g).adds == adds, "%s, %s: %llu adds", v->name, when,
               (unsigned long long)facts_of(g).adds);
         CHECK(facts_of(g).headroom == facts_of(f).headroom, "%s, %s: headroom", v->name, when);
-        CHECK(facts_of(g).rate_now == facts_of(f).rate_now, "%s, %s: rate_now", v->name, when);
+        CHECK(facts_of(g).fpr_now == facts_of(f).fpr_now, "%s, %s: fpr_now", v->name, when);
     }
     tamis_free(g);
     bytes_free(&bytes);
 }
 
 /* Each key once, then half of them again. */
-static void built(const struct variant *v, double rate, size_t n) {
+static void built(const struct variant *v, double fpr, size_t n) {
     uint64_t *hashes = hashes_make(n + n / 2, run_seed() + n, STREAM_MEMBERS);
     for (size_t i = 0; i < n / 2; i++) hashes[n + i] = hashes[i * 2];
-    tamis_filter *f = variant_build(v, rate, hashes, n + n / 2);
+    tamis_filter *f = variant_build(v, fpr, hashes, n + n / 2);
     if (f != NULL) {
         const tamis_facts facts = facts_of(f);
-        CHECK(facts.adds == n + n / 2, "%s: built from %zu, says %llu", v->name, n + n / 2,
+        CHECK(facts.adds == n + n / 2, "%s: built from %zu, reports %llu", v->name, n + n / 2,
               (unsigned long long)facts.adds);
         distinct_near(v, "built", f, (double)n);
         after_reload(v, "built and reloaded", f, (double)n, n + n / 2);
         CHECK(facts.kind == v->kind && strcmp(facts.format, "tamis") == 0, "%s: kind", v->name);
         CHECK(facts.fill >= 0 && facts.fill <= 1, "%s: fill %g", v->name, facts.fill);
-        CHECK(facts.rate_target == rate, "%s: rate_target", v->name);
-        CHECK(facts.rate_now >= 0 && facts.rate_now <= rate * 1.000001 && !facts.over_capacity,
-              "%s: %zu keys, rate_now %g of %g", v->name, n, facts.rate_now, rate);
-        CHECK((facts.rate_now == 0) == (n == 0), "%s: %zu keys, rate_now %g", v->name, n,
-              facts.rate_now);
+        CHECK(facts.fpr_target == fpr, "%s: fpr_target", v->name);
+        CHECK(facts.fpr_now >= 0 && facts.fpr_now <= fpr * 1.000001 && !facts.over_capacity,
+              "%s: %zu keys, fpr_now %g of %g", v->name, n, facts.fpr_now, fpr);
+        CHECK((facts.fpr_now == 0) == (n == 0), "%s: %zu keys, fpr_now %g", v->name, n,
+              facts.fpr_now);
         CHECK((v->caps & TAMIS_IS_STATIC) == 0 || facts.headroom == 0, "%s: headroom of a static",
               v->name);
         CHECK(facts.prehashed && !facts.keyed && !facts.readonly, "%s: flags", v->name);
@@ -70,11 +70,11 @@ static void built(const struct variant *v, double rate, size_t n) {
     free(hashes);
 }
 
-/* Headroom is honest: with that many more keys the promise still holds, and it falls by one
- * (or less, for a repeat) with each add. */
-static void headroom(const struct variant *v, double rate, size_t capacity) {
+/* Headroom is correct: with that many more keys the false positive rate still holds, and each add
+ * lowers it by one (or less, for a repeat). */
+static void headroom(const struct variant *v, double fpr, size_t capacity) {
     uint64_t *hashes = hashes_make(capacity, run_seed() + capacity, STREAM_MEMBERS);
-    tamis_filter *f = variant_create(v, capacity, rate);
+    tamis_filter *f = variant_create(v, capacity, fpr);
     if (f == NULL) return;
     if ((v->caps & TAMIS_CAN_GROW) != 0) {
         CHECK(facts_of(f).headroom == UINT64_MAX, "%s: headroom", v->name);
@@ -134,7 +134,7 @@ static void removed(const struct variant *v, size_t n) {
     free(hashes);
 }
 
-/* A file may say that it was made for more keys than a double can tell apart. */
+/* A file may claim a capacity that a double cannot represent exactly. */
 static void boundless(const struct variant *v) {
     tamis_filter *f = variant_create(v, 100, 0.01);
     if (f == NULL) return;
@@ -151,7 +151,7 @@ static void boundless(const struct variant *v) {
     bytes_free(&bytes);
 }
 
-/* counting to bloom: the same set with the same answers; nothing else converts. */
+/* counting converts to bloom, with the same answers; no other kind converts. */
 static void converted(const struct variant *v) {
     uint64_t hashes[500];
     hashes_fill(hashes, 500, 0, run_seed(), STREAM_MEMBERS);
@@ -186,14 +186,14 @@ static void converted(const struct variant *v) {
 
 int main(int argc, char **argv) {
     run_start(argc, argv, "facts");
-    static const double rates[] = {0.1, 0.01, 1e-4};
+    static const double fprs[] = {0.1, 0.01, 1e-4};
     static const size_t sizes[] = {0, 1, 10, 100, 1000, 10000, 300000};
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-                built(v, rates[r], sizes[s]);
-                if ((v->caps & TAMIS_CAN_ADD) != 0) headroom(v, rates[r], sizes[s]);
+            for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
+                built(v, fprs[r], sizes[s]);
+                if ((v->caps & TAMIS_CAN_ADD) != 0) headroom(v, fprs[r], sizes[s]);
             }
             if ((v->caps & TAMIS_CAN_UNION) != 0) merged(v, sizes[s]);
             if ((v->caps & TAMIS_CAN_REMOVE) != 0) removed(v, sizes[s]);

@@ -2,8 +2,8 @@
  *
  * Each scenario is run again and again: the first allocation fails, then the second, and so on
  * until it succeeds.  A failure must be E_NOMEM, leave every object as it was and leak nothing;
- * and once memory is back the same call succeeds.  Both for one failure (the next allocation
- * would work) and for good. */
+ * and once memory is back the same call succeeds.  Both for a single failure (the next allocation
+ * works) and for permanent failure. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 
 static uint64_t hashes[N];
 
-/* What a scenario works on.  `subject` and `other` exist before it and must not change by a
- * failure; `made` is what it makes. */
+/* What a scenario works on.  `subject` and `other` exist before it, and a failure must not change
+ * them; `made` is its result. */
 struct stage {
     const struct variant *v;
     struct meter meter;
@@ -49,7 +49,7 @@ static tamis_status do_build_threads(struct stage *s) {
 
 static tamis_status do_build_budget(struct stage *s) {
     tamis_options o = metered(s, 0);
-    o.rate = 0;
+    o.fpr = 0;
     o.bytes = 20000;
     return tamis_build_hash(&o, hashes, N, &s->made);
 }
@@ -65,7 +65,7 @@ static tamis_status do_build_bytes(struct stage *s) {
     return tamis_build(&o, keys, lengths, N, &s->made);
 }
 
-/* A failed add changes nothing; after finish, failed or not, the builder takes no more. */
+/* A failed add changes nothing; after finish, failed or not, the builder accepts no keys. */
 static tamis_status builder_scenario(struct stage *s, uint64_t memory) {
     tamis_options o = metered(s, 0);
     o.memory = memory;
@@ -89,8 +89,8 @@ static tamis_status builder_scenario(struct stage *s, uint64_t memory) {
 static tamis_status do_builder(struct stage *s) { return builder_scenario(s, 0); }
 static tamis_status do_builder_spill(struct stage *s) { return builder_scenario(s, 4096); }
 
-/* A builder that adds as keys come: what it counts is what its filter has, also of the batch in
- * which memory ran out. */
+/* A builder that adds keys directly: its count matches its filter, also for the batch in which
+ * memory ran out. */
 static tamis_status do_builder_direct(struct stage *s) {
     const tamis_options o = metered(s, 1);
     tamis_builder *b = NULL;
@@ -133,7 +133,7 @@ static tamis_status do_convert(struct stage *s) {
     return tamis_convert(s->subject, TAMIS_BLOOM, &s->made);
 }
 
-/* A growing filter takes memory as it goes; the others must not fail here at all. */
+/* A growing filter allocates as it grows; the others must not fail here. */
 static tamis_status do_adds(struct stage *s) {
     tamis_status status = TAMIS_OK;
     for (size_t i = 0; i < N && status == TAMIS_OK; i++) {
@@ -241,7 +241,7 @@ static bool one_step(const struct variant *v, const struct scenario *scenario, u
     s.meter.fail_at = calls + step;
     s.meter.fail_once = once;
     const tamis_status status = scenario->run(&s);
-    /* A failed wish that is not needed may leave a success behind. */
+    /* An optional allocation may fail and the call still succeed. */
     const bool reached = atomic_load(&s.meter.calls) >= s.meter.fail_at;
     s.meter.fail_at = 0;
     CHECK(status == TAMIS_OK || (status == TAMIS_E_NOMEM && reached), "%s: %s, allocation %llu: %s",
@@ -252,7 +252,7 @@ static bool one_step(const struct variant *v, const struct scenario *scenario, u
               "%s: %s, allocation %llu: %lld blocks leaked", v->name, scenario->name,
               (unsigned long long)step, (long long)atomic_load(&s.meter.live) - (long long)live);
     }
-    const bool add = scenario->run == do_adds; /* it looks at each add by itself */
+    const bool add = scenario->run == do_adds; /* it checks each add separately */
     if (!(scenario->changes && status == TAMIS_OK) && !add) {
         CHECK(encodes_to(s.subject, &s.bytes), "%s: %s, allocation %llu: the subject changed",
               v->name, scenario->name, (unsigned long long)step);

@@ -1,16 +1,15 @@
-/* journal.c - whatever a crash leaves of a change in place, the filter is the old one or the new
- * one
+/* journal.c - after a crash during an update in place, the filter is the old or the new version
  *
  * The journal is written here as doc/format.md describes it, from the bytes before and after a
- * change; what disks do to it and to the file is then made up: sectors of 512 bytes that were
- * written or not, in any order, zeros where data was to come, a header that is garbled.  (Bytes
- * that were not to be written stay what they are, even beside some that were.)
+ * change; the effects of disks on it and on the file are then simulated: sectors of 512 bytes
+ * written or not, in any order, zeros in place of data, a garbled header.  (Bytes that were not to
+ * be written do not change, even next to some that were.)
  *
- *     journal torn, file untouched     everybody finds the old filter
- *     journal whole, file torn         everybody finds the new one, and who changes it finishes it
+ *     journal torn, file untouched     every reader finds the old filter
+ *     journal whole, file torn         every reader finds the new one, and an update completes it
  *
- * The library must not lose the journal while it needs it either: not when it cannot be opened or
- * mapped, and not by giving it to somebody whom the others do not believe. */
+ * The library must not lose a journal that is needed: neither when it cannot be opened or mapped,
+ * nor by giving it an owner whom the other readers do not trust. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +88,7 @@ static void write_file(const char *name, const uint8_t *data, size_t size) {
     CHECK(file != NULL && fclose(file) == 0 && done, "%s cannot be written", name);
 }
 
-/* ---- what everybody must find */
+/* ---- what every reader must find */
 
 static tamis_status look(bool map, const struct bytes *wanted, bool *same) {
     tamis_open_options how = TAMIS_OPEN_INIT;
@@ -117,11 +116,11 @@ static void expect(const struct bytes *wanted, const char *what, uint64_t which)
     tally("crashes", 1);
 }
 
-/* Who opens it for change finishes it or forgets it. */
+/* Opening for update completes the journal or discards it. */
 static void expect_finished(const struct bytes *wanted, const char *what, uint64_t which) {
     tamis_open_options how = TAMIS_OPEN_INIT;
     tamis_filter *f;
-    how.change = true;
+    how.update = true;
     const tamis_status status = tamis_open(path, &how, &f);
     CHECK(status == TAMIS_OK, "%s %llu, for change: %s", what, (unsigned long long)which,
           tamis_status_name(status));
@@ -131,7 +130,7 @@ static void expect_finished(const struct bytes *wanted, const char *what, uint64
     expect(wanted, what, which);
 }
 
-/* ---- journals that are not whole */
+/* ---- incomplete journals */
 
 static void torn_journals(void) {
     struct rng r = {run_seed()};
@@ -140,7 +139,8 @@ static void torn_journals(void) {
     write_file(path, before.data, before.size);
     for (uint64_t round = 0; round < rounds; round++) {
         const size_t sectors = (journal.size + SECTOR - 1) / SECTOR;
-        const size_t whole = (size_t)rng_below(&r, sectors); /* from here on sectors may miss */
+        const size_t whole =
+            (size_t)rng_below(&r, sectors); /* from here on sectors may be missing */
         size_t length = journal.size, missing = 0;
         memcpy(torn.data, journal.data, journal.size);
         for (size_t s = whole; s < sectors; s++) {
@@ -150,7 +150,7 @@ static void torn_journals(void) {
             missing++;
         }
         if (round % 3 == 2) length = whole * SECTOR; /* or the file has not grown yet */
-        /* Of a table that is nearly empty most sectors are zeros anyway. */
+        /* In a nearly empty table most sectors are zeros anyway. */
         if (length == journal.size && memcmp(torn.data, journal.data, length) == 0) continue;
         write_file(journal_path, torn.data, length);
         expect(&before, "torn journal", round);
@@ -159,7 +159,7 @@ static void torn_journals(void) {
     bytes_free(&torn);
 }
 
-/* ---- files that are not whole */
+/* ---- incomplete files */
 
 static void torn_files(void) {
     struct rng r = {run_seed() + 1};
@@ -181,7 +181,7 @@ static void torn_files(void) {
     bytes_free(&torn);
 }
 
-/* ---- journals that cannot be looked at now: they are needed later */
+/* ---- journals that cannot be read now but are needed later */
 
 static void write_half_done(void) {
     struct bytes torn = bytes_copy(after.data, after.size);
@@ -197,7 +197,7 @@ static void expect_refused(tamis_status expected, const char *what) {
         tamis_open_options how = TAMIS_OPEN_INIT;
         tamis_filter *f;
         how.map = way == 1;
-        how.change = way == 2;
+        how.update = way == 2;
         const tamis_status status = tamis_open(path, &how, &f);
         CHECK(status == expected && f == NULL, "%s, way %d: %s", what, way,
               tamis_status_name(status));
@@ -221,7 +221,7 @@ static void without_descriptors(void) {
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define OWN_MEMORY false /* a sanitizer's own memory must not end */
+#define OWN_MEMORY false /* a sanitizer needs memory of its own */
 #else
 #define OWN_MEMORY true
 #endif
@@ -237,7 +237,7 @@ static void without_memory(void) {
     few = old;
     few.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + journal.size / 2;
     CHECK(setrlimit(RLIMIT_AS, &few) == 0, "setrlimit");
-    /* An emulated machine does not keep to the limit. */
+    /* An emulated machine does not enforce the limit. */
     const int fd = open(journal_path, O_RDONLY);
     void *mapped = mmap(NULL, journal.size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapped != MAP_FAILED) munmap(mapped, journal.size);
@@ -247,20 +247,20 @@ static void without_memory(void) {
     expect(&after, "memory again", 0);
 }
 
-/* ---- journals of others */
+/* ---- journals of other users */
 
 #define OWNER 60001
 #define MEMBER 60002
 #define GROUP 60003
 
-/* As another user, in a process of its own, since it is for good. */
+/* As another user, in a separate process, since the change is permanent. */
 static void commit_as_member(const uint64_t *hashes) {
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
         tamis_open_options how = TAMIS_OPEN_INIT;
         tamis_filter *f;
-        how.change = true;
+        how.update = true;
         const bool done = setgid(GROUP) == 0 && setuid(MEMBER) == 0 &&
                           tamis_open(path, &how, &f) == TAMIS_OK &&
                           tamis_add_hash_batch(f, hashes, KEYS, NULL, NULL) == TAMIS_OK &&
@@ -271,7 +271,7 @@ static void commit_as_member(const uint64_t *hashes) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child's commit");
 }
 
-/* May the file be changed in place by somebody whom its readers do not know? */
+/* May a user whom its readers do not trust update the file in place? */
 static void change_of_others(const uint64_t *hashes, mode_t mode, bool in_place) {
     struct stat old, now;
     unlink(journal_path);
@@ -287,13 +287,13 @@ static void change_of_others(const uint64_t *hashes, mode_t mode, bool in_place)
 
 static void journals_of_others(const uint64_t *hashes) {
     if (geteuid() != 0 || chmod(run_directory(), 0777) != 0) return;
-    change_of_others(hashes, 0664, false); /* the owner would not believe the journal */
+    change_of_others(hashes, 0664, false); /* the owner would not trust the journal */
     change_of_others(hashes, 0666, true);
     unlink(path);
     write_file(path, before.data, before.size);
     write_file(journal_path, journal.data, journal.size);
     CHECK(chown(path, OWNER, GROUP) == 0 && chown(journal_path, MEMBER, GROUP) == 0, "chown");
-    expect(&before, "a stranger's journal", 0);
+    expect(&before, "another user's journal", 0);
     CHECK(chmod(path, 0666) == 0, "chmod");
     expect(&after, "of one who may write the file anyway", 0);
 }
@@ -304,7 +304,7 @@ int main(int argc, char **argv) {
     tamis_filter *f;
     o.kind = TAMIS_BLOCK;
     o.capacity = LARGE * 8 / 10;
-    o.rate = 0.01;
+    o.fpr = 0.01;
     if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "create")) return run_end();
     hasher = f;
     snprintf(path, sizeof path, "%s/f.tamis", run_directory());

@@ -1,12 +1,12 @@
-/* kept.c - other systems' filters that are kept in .tamis files, by people who lie
+/* kept.c - compatible filters stored in .tamis files with hostile headers
  *
- * A .tamis file keeps what a foreign header says in the numbers of its own: how many bits and
- * hashes, which bytes trail, whose hash it is.  Here these numbers are changed, one at a time and
- * several at once, and the checksums repaired.  What the decoder then believes may be asked,
- * copied and changed, and be given any format that takes it.  Whatever format that is:
+ * A .tamis file stores the numbers of a compatible header in its own: how many bits and hashes,
+ * which trailing bytes, which hash.  Here these numbers are changed, one at a time and several at
+ * once, and the checksums repaired.  A filter that the decoder accepts is queried, copied, changed
+ * and given every format that takes it.  In each of them:
  *
- *   - just as many bytes are written as were announced, all of them, and none beyond;
- *   - what was written is read again, and answers as the filter did.
+ *   - exactly tamis_encoded_size bytes are written, all of them and none beyond;
+ *   - the written bytes can be read, and answer as the filter did.
  *
  * Meant to be built with the sanitizers too. */
 #include <stdio.h>
@@ -20,13 +20,13 @@
 #define GUARD 64
 #define SHAPE_WORDS 8
 
-enum { AT_FOREIGN_HASH = 19, AT_SEED = 48, AT_RATE = 72, AT_SCHEME = 164 };
+enum { AT_COMPAT_HASH = 19, AT_SEED = 48, AT_FPR = 72, AT_LAYOUT = 164 };
 
 static uint64_t integers[PROBES]; /* the first KEYS are members */
 static const void *keys[PROBES];
 static size_t lengths[PROBES];
 
-/* Other systems' formats, and once more those that have several layouts; NULL at the end. */
+/* The compatible formats, and their other layouts; NULL at the end. */
 static const char *format_at(size_t index) {
     static const char *const more[] = {"redisbloom:cuckoo", "redisbloom-dump:cuckoo",
                                        "rocksdb:ribbon", "rocksdb:legacy"};
@@ -34,7 +34,7 @@ static const char *format_at(size_t index) {
     return index < count ? more[index] : tamis_format_at(index - count + 1); /* 0 is "tamis" */
 }
 
-/* A filter of so many keys as a .tamis file; no bytes if the format cannot be made. */
+/* A filter of `keys` keys as a .tamis file; no bytes if the format cannot be made. */
 static struct bytes keep(const char *format, size_t count) {
     struct bytes none = {NULL, 0};
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -47,7 +47,7 @@ static struct bytes keep(const char *format, size_t count) {
     return kept;
 }
 
-/* Whether a filter was kept makes no difference to those that it is merged with. */
+/* A filter from a .tamis file merges with one that is not. */
 static void merged(const char *format, const struct bytes *good) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *kept = NULL, *fresh = NULL;
@@ -68,7 +68,7 @@ static void merged(const char *format, const struct bytes *good) {
     tamis_free(fresh);
 }
 
-/* No filter of another system takes adds from many threads, wherever it is kept. */
+/* No compatible filter can be shared between threads, in a .tamis file or not. */
 static void not_shared(const char *kept, const struct bytes *good) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *f = NULL;
@@ -79,7 +79,7 @@ static void not_shared(const char *kept, const struct bytes *good) {
     tamis_free(f);
 }
 
-/* Are the bytes of `out` that were announced all written, and no others? */
+/* Are all announced bytes of `out` written, and no others? */
 static bool encodes_exactly(const tamis_filter *f, struct bytes *out) {
     bool exact = true;
     for (unsigned fill = 0x5a; fill != 0; fill = fill == 0x5a ? 0xa5 : 0) {
@@ -94,7 +94,7 @@ static bool encodes_exactly(const tamis_filter *f, struct bytes *out) {
     return exact;
 }
 
-/* The format by which bytes can be read again; one has no header, and its size must be told. */
+/* The format that reads the bytes; one has no header, and its size must be given. */
 static bool is_bare(const char *format) { return strcmp(format, "libbloom1") == 0; }
 
 static void written_and_read(const tamis_filter *f, const char *kept, const char *format) {
@@ -136,7 +136,7 @@ static void every_format(const struct bytes *bad, const char *kept) {
     static struct meter meter;
     tamis_open_options open = TAMIS_OPEN_INIT;
     meter_reset(&meter);
-    meter.limit = (uint64_t)16 << 20; /* a chain may say that its next link is a huge one */
+    meter.limit = (uint64_t)16 << 20; /* a chain may claim that its next sub-filter is huge */
     open.allocator = meter_allocator(&meter);
     if (tamis_decode(bad->data, bad->size, &open, &f) != TAMIS_OK) return;
     tally("accepted", 1);
@@ -159,7 +159,7 @@ static void lie(const char *kept, const struct bytes *good, size_t at, uint64_t 
     tally("lies", 1);
 }
 
-/* Every number by itself. */
+/* Each number alone. */
 static void single_lies(const char *kept, const struct bytes *good) {
     static const uint64_t values[] = {
         0,    1,    2,     3,     4,     5,     6,          7,
@@ -171,13 +171,13 @@ static void single_lies(const char *kept, const struct bytes *good) {
             lie(kept, good, AT_SHAPE + 8 * word, values[i], 8);
         }
     }
-    for (unsigned id = 0; id < 24; id++) lie(kept, good, AT_FOREIGN_HASH, id, 1);
-    for (unsigned scheme = 0; scheme < 48; scheme++) lie(kept, good, AT_SCHEME, scheme, 4);
+    for (unsigned id = 0; id < 24; id++) lie(kept, good, AT_COMPAT_HASH, id, 1);
+    for (unsigned scheme = 0; scheme < 48; scheme++) lie(kept, good, AT_LAYOUT, scheme, 4);
     lie(kept, good, AT_SEED, 1, 8);
     lie(kept, good, AT_SEED, (uint64_t)1 << 32, 8);
     lie(kept, good, AT_CAPACITY, UINT64_MAX, 8);
     lie(kept, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
-    lie(kept, good, AT_RATE, 0, 8);
+    lie(kept, good, AT_FPR, 0, 8);
 }
 
 /* Several at once. */

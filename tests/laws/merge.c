@@ -1,5 +1,5 @@
 /* merge.c - the union of two filters is the filter of the union; the intersection keeps every
- * key that is in both; filters that are not alike are refused and stay as they were */
+ * key that is in both; filters that do not match are refused and stay unchanged */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,25 +21,25 @@ static tamis_filter *filled(const tamis_options *o, const uint64_t *hashes, size
 }
 
 /* Keys 0..2n/3 in the one and n/3..n in the other. */
-static void union_law(const struct variant *v, double rate, size_t n) {
+static void union_law(const struct variant *v, double fpr, size_t n) {
     uint64_t *hashes = hashes_make(n, run_seed() + n, STREAM_MEMBERS);
-    const tamis_options o = variant_options(v, n, rate);
+    const tamis_options o = variant_options(v, n, fpr);
     const size_t low = n / 3, high = n - n / 3;
     tamis_filter *a = filled(&o, hashes, high), *b = filled(&o, hashes + low, n - low);
     tamis_filter *all = filled(&o, hashes, high);
     if (a != NULL && b != NULL && all != NULL) {
-        /* Adding b's keys to a is what merging b into a must come to, counters included. */
+        /* Merging b into a must equal adding b's keys to a, counters included. */
         tamis_add_hash_batch(all, hashes + low, n - low, NULL, NULL);
         struct bytes expected = bytes_of(all), other = bytes_of(b);
         const tamis_status status = tamis_merge(a, b, TAMIS_UNION);
         CHECK(status == TAMIS_OK, "%s: union gave %s", v->name, tamis_status_name(status));
         CHECK(encodes_to(a, &expected),
-              "%s: union of %zu keys at %g is not the filter of the union", v->name, n, rate);
+              "%s: union of %zu keys at %g is not the filter of the union", v->name, n, fpr);
         CHECK(encodes_to(b, &other), "%s: the union changed its source", v->name);
         const size_t found = tamis_contains_hash_batch(a, hashes, n, NULL);
         CHECK(found == n, "%s: %zu of %zu keys in the union", v->name, found, n);
         if ((v->caps & TAMIS_CAN_REMOVE) != 0) {
-            /* Those of both were added twice: they outlive one removal. */
+            /* Keys of both were added twice: they remain after one removal. */
             for (size_t i = 0; i < n; i++) {
                 CHECK(tamis_remove_hash(a, hashes[i]) == TAMIS_OK, "%s: remove from the union",
                       v->name);
@@ -58,9 +58,9 @@ static void union_law(const struct variant *v, double rate, size_t n) {
     tally("keys", n);
 }
 
-static void intersection_law(const struct variant *v, double rate, size_t n) {
+static void intersection_law(const struct variant *v, double fpr, size_t n) {
     uint64_t *hashes = hashes_make(n, run_seed() + n, STREAM_MEMBERS);
-    const tamis_options o = variant_options(v, n, rate);
+    const tamis_options o = variant_options(v, n, fpr);
     const size_t low = n / 3, high = n - n / 3;
     tamis_filter *a = filled(&o, hashes, high), *b = filled(&o, hashes + low, n - low);
     if (a != NULL && b != NULL) {
@@ -77,7 +77,7 @@ static void intersection_law(const struct variant *v, double rate, size_t n) {
               high - low);
         tamis_contains_hash_batch(a, probes, 512, is);
         for (size_t i = 0; i < 512; i++) {
-            CHECK(!is[i] || (was_a[i] && was_b[i]), "%s: a maybe that neither had", v->name);
+            CHECK(!is[i] || (was_a[i] && was_b[i]), "%s: a positive that neither had", v->name);
         }
         CHECK(n < 100 || tamis_contains_hash_batch(a, hashes, low, NULL) < low,
               "%s: the intersection dropped nothing", v->name);
@@ -121,32 +121,32 @@ static void unlike(const struct variant *v) {
     tamis_options x = o;
     x.capacity = 2000;
     tamis_filter *g = filled(&x, hashes, 50);
-    refused("another capacity", f, g, TAMIS_E_UNLIKE);
+    refused("another capacity", f, g, TAMIS_E_MISMATCH);
     tamis_free(g);
     x = o;
-    x.rate = 1e-4;
+    x.fpr = 1e-4;
     g = filled(&x, hashes, 50);
-    refused("another rate", f, g, TAMIS_E_UNLIKE);
+    refused("another rate", f, g, TAMIS_E_MISMATCH);
     tamis_free(g);
     x = o;
     x.seed = 1;
     g = filled(&x, hashes, 50);
-    refused("another seed", f, g, TAMIS_E_UNLIKE);
+    refused("another seed", f, g, TAMIS_E_MISMATCH);
     tamis_free(g);
     x = o;
     x.secret = SECRET_B;
     g = filled(&x, hashes, 50);
-    refused("keyed into unkeyed", f, g, TAMIS_E_UNLIKE);
-    refused("unkeyed into keyed", keyed, f, TAMIS_E_UNLIKE);
-    refused("another secret", keyed, g, TAMIS_E_UNLIKE);
+    refused("keyed into unkeyed", f, g, TAMIS_E_MISMATCH);
+    refused("unkeyed into keyed", keyed, f, TAMIS_E_MISMATCH);
+    refused("another secret", keyed, g, TAMIS_E_MISMATCH);
     tamis_free(g);
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO; k = tamis_kind_next(k)) {
         tamis_options other = TAMIS_OPTIONS_INIT;
         other.kind = k;
-        other.rate = 0.01;
+        other.fpr = 0.01;
         g = NULL;
         if (k == v->kind || tamis_build_hash(&other, hashes, 50, &g) != TAMIS_OK) continue;
-        refused("another kind", f, g, TAMIS_E_UNLIKE);
+        refused("another kind", f, g, TAMIS_E_MISMATCH);
         tamis_free(g);
     }
     tamis_free(f);
@@ -191,7 +191,7 @@ static void corners(const struct variant *v) {
 
 int main(int argc, char **argv) {
     run_start(argc, argv, "merge");
-    static const double rates[] = {0.3, 0.01, 1e-4};
+    static const double fprs[] = {0.3, 0.01, 1e-4};
     static const size_t sizes[] = {0, 1, 3, 100, 3000, 100000};
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
@@ -199,10 +199,10 @@ int main(int argc, char **argv) {
             cannot(v);
             continue;
         }
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                if ((v->caps & TAMIS_CAN_UNION) != 0) union_law(v, rates[r], sizes[s]);
-                if ((v->caps & TAMIS_CAN_INTERSECT) != 0) intersection_law(v, rates[r], sizes[s]);
+                if ((v->caps & TAMIS_CAN_UNION) != 0) union_law(v, fprs[r], sizes[s]);
+                if ((v->caps & TAMIS_CAN_INTERSECT) != 0) intersection_law(v, fprs[r], sizes[s]);
             }
         }
         if ((v->caps & TAMIS_CAN_UNION) != 0) {

@@ -1,9 +1,9 @@
-/* native_vectors.c - the files of our own format that are in the tree: they decode, hold their
- * keys, answer as they always did, and the same keys make the same bytes again
+/* native_vectors.c - the stored .tamis files decode, hold their keys and answer as when they were
+ * written, and the same keys give the same bytes
  *
- * They were written once (vectors/native/generate.c) and do not change: this is the promise that
- * files stay readable, on every machine.  Of large sets, whose tables are of other layouts (peeled,
- * in layers, shards and stages), there are checksums. */
+ * They were written once (vectors/native/generate.c) and never change: files stay readable on
+ * every machine.  Large sets, whose tables have other layouts (peeled, in layers, shards and
+ * stages), are stored as checksums. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static struct native_case large_case_of(const struct vector_table *t, size_t row
         .how = vector_cell(t, row, "how"),
         .capacity = vector_number(t, row, "capacity"),
         .keys = (size_t)vector_number(t, row, "keys"),
-        .rate = strtod(vector_cell(t, row, "rate"), NULL),
+        .fpr = strtod(vector_cell(t, row, "rate"), NULL),
     };
     return c;
 }
@@ -38,12 +38,11 @@ static struct native_case case_of(const struct vector_table *t, size_t row) {
     return c;
 }
 
-/* What the file says, whoever reads it. */
+/* The contents of the file, the same on every machine. */
 static void check_filter(const char *name, const struct vectors *x, size_t row,
                          const struct native_case *c, const tamis_filter *f) {
     const tamis_facts facts = facts_of(f);
-    CHECK(facts.kind == tamis_kind_find(c->kind) && facts.rate_target == c->rate, "%s: facts",
-          name);
+    CHECK(facts.kind == tamis_kind_find(c->kind) && facts.fpr_target == c->fpr, "%s: facts", name);
     CHECK(facts.adds == c->keys && facts.keyed == c->keyed, "%s: adds or keyed", name);
     CHECK(c->keyed || facts.seed == c->seed, "%s: seed", name);
     CHECK((facts.form.field == 2) == c->form, "%s: key form", name);
@@ -97,7 +96,7 @@ static void check_row(const struct vectors *x, size_t row) {
     bytes_free(&bytes);
 }
 
-/* A large set gives the bytes that it always gave, and its keys are found in them. */
+/* A large set gives the recorded bytes, and its keys are found in them. */
 static void check_large(const struct vector_table *large, size_t row) {
     const struct native_case c = large_case_of(large, row);
     if (c.keys > run_pick(100000, UINT64_MAX, UINT64_MAX) || !run_wants(c.kind)) return;
@@ -112,7 +111,7 @@ static void check_large(const struct vector_table *large, size_t row) {
         const uint64_t checksum = native_checksum(f, &size);
         CHECK(size == vector_number(large, row, "bytes") &&
                   checksum == vector_number(large, row, "xxh3"),
-              "%s of %zu keys at %g: other bytes (%zu, %llu)", c.kind, c.keys, c.rate, size,
+              "%s of %zu keys at %g: other bytes (%zu, %llu)", c.kind, c.keys, c.fpr, size,
               (unsigned long long)checksum);
         for (size_t i = 0; i < c.keys; i += 1 + c.keys / 10000) {
             if (!CHECK(tamis_contains_hash(f, tamis_hash_integer(i)), "%s of %zu: key %zu", c.kind,
@@ -138,7 +137,7 @@ int main(int argc, char **argv) {
     struct vector_table large = vector_table("native/large.tsv");
     for (size_t row = 0; row < large.rows; row++) check_large(&large, row);
     vector_table_free(&large);
-    /* Every kind that the library knows has a file. */
+    /* Every kind of the library has a file. */
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         bool seen = false;
         for (size_t row = 0; row < x.manifest.rows; row++) {

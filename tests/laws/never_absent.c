@@ -1,9 +1,9 @@
 /* never_absent.c - no key is ever lost, and no build ever fails
  *
  * For every kind: every small n, the sizes around 11,500 at which peeling constructions are
- * known to run out of luck, and large ones; with and without repeats; keys of every class, given
- * as bytes, as hashes, and as hashes that are no hashes at all (counters, shifted counters).
- * Each n has its own seed, so each is another set of hashes.
+ * known to fail, and large ones; with and without repeats; keys of every class, given
+ * as bytes, as hashes, and as values that are not hashes (counters, shifted counters).
+ * Each n has its own seed, and so its own set of hashes.
  *
  * tests: full */
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 #include "../support/filters.h"
 
-static const double rates[] = {0.01, 0.3, 0.001, 0.1, 1e-4, 1e-6};
-#define RATES (sizeof rates / sizeof *rates)
+static const double fprs[] = {0.01, 0.3, 0.001, 0.1, 1e-4, 1e-6};
+#define FPRS (sizeof fprs / sizeof *fprs)
 static const unsigned repeats[] = {0, 50, 99};
 #define REPEATS (sizeof repeats / sizeof *repeats)
 
-static double rate_for(size_t n) { return rates[n % RATES]; }
+static double fpr_for(size_t n) { return fprs[n % FPRS]; }
 
-/* Asks for all keys in one batch; looks for the one that is missing only if there is one. */
+/* Queries all keys in one batch; searches for a missing one only if there is one. */
 static void expect_keys(const struct variant *v, const tamis_filter *f, const struct keyset *set,
                         unsigned repeated, const char *keys) {
     const size_t found = tamis_contains_batch(f, set->keys, set->lengths, set->count, NULL);
@@ -38,12 +38,12 @@ static void build_from_bytes(const struct variant *v, size_t n, enum key_class f
                              unsigned repeated) {
     struct keyset set;
     keyset_make(&set, form, n, repeated, run_seed() + n);
-    tamis_options o = variant_options(v, 0, rate_for(n));
+    tamis_options o = variant_options(v, 0, fpr_for(n));
     o.seed = run_seed() ^ (n * 8 + form);
     tamis_filter *f = NULL;
     const tamis_status status = tamis_build(&o, set.keys, set.lengths, set.count, &f);
     if (CHECK(status == TAMIS_OK, "%s: build of %zu %s keys, %u %% repeats, rate %g: %s", v->name,
-              n, key_class_name(form), repeated, o.rate, tamis_status_name(status))) {
+              n, key_class_name(form), repeated, o.fpr, tamis_status_name(status))) {
         expect_keys(v, f, &set, repeated, key_class_name(form));
     }
     tamis_free(f);
@@ -52,11 +52,11 @@ static void build_from_bytes(const struct variant *v, size_t n, enum key_class f
     tally("keys", n);
 }
 
-/* The filter was made for `capacity` keys: it must take as many one by one. */
+/* The filter was made for `capacity` keys: it must accept that number one by one. */
 static void create_and_add(const struct variant *v, size_t n, enum key_class form) {
     struct keyset set;
     keyset_make(&set, form, n, 0, run_seed() + n);
-    tamis_options o = variant_options(v, set.distinct, rate_for(n));
+    tamis_options o = variant_options(v, set.distinct, fpr_for(n));
     o.seed = run_seed() ^ n;
     tamis_filter *f = NULL;
     tamis_status status = tamis_create(&o, &f);
@@ -79,7 +79,7 @@ static void create_and_add(const struct variant *v, size_t n, enum key_class for
     tally("keys", n);
 }
 
-/* "Hashes" that a careless caller might give. */
+/* Values that a careless caller might pass as hashes. */
 enum weak { WEAK_NOT, WEAK_COUNTER, WEAK_TOP, WEAK_MIDDLE, WEAK_HIGH, WEAKNESSES };
 static const char *const weak_names[WEAKNESSES] = {"random", "counter", "counter << 44",
                                                    "counter << 20", "counter << 40"};
@@ -95,11 +95,11 @@ static void weak_fill(uint64_t *hashes, size_t n, enum weak weakness) {
 static void build_from_hashes(const struct variant *v, size_t n, enum weak weakness) {
     uint64_t *hashes = NEED(uint64_t, n);
     weak_fill(hashes, n, weakness);
-    const tamis_options o = variant_options(v, 0, rate_for(n));
+    const tamis_options o = variant_options(v, 0, fpr_for(n));
     tamis_filter *f = NULL;
     const tamis_status status = tamis_build_hash(&o, hashes, n, &f);
     if (CHECK(status == TAMIS_OK, "%s: build of %zu hashes (%s), rate %g: %s", v->name, n,
-              weak_names[weakness], o.rate, tamis_status_name(status))) {
+              weak_names[weakness], o.fpr, tamis_status_name(status))) {
         const size_t found = tamis_contains_hash_batch(f, hashes, n, NULL);
         CHECK(found == n, "%s: %zu of %zu hashes (%s) found", v->name, found, n,
               weak_names[weakness]);
@@ -110,23 +110,23 @@ static void build_from_hashes(const struct variant *v, size_t n, enum weak weakn
     tally("keys", n);
 }
 
-/* A filter of no keys answers "no" to everything, however it came to have none. */
+/* A filter of no keys matches nothing, however it was made. */
 static void empty(const struct variant *v) {
     const uint64_t probes = 20000;
-    for (size_t r = 0; r < RATES; r++) {
-        tamis_filter *f = variant_build(v, rates[r], NULL, 0);
+    for (size_t r = 0; r < FPRS; r++) {
+        tamis_filter *f = variant_build(v, fprs[r], NULL, 0);
         if (f != NULL) {
             const uint64_t hits = hits_in_stream(f, probes, 0, run_seed(), STREAM_PROBES);
-            CHECK(hits == 0, "%s: an empty filter at rate %g said maybe %llu times", v->name,
-                  rates[r], (unsigned long long)hits);
+            CHECK(hits == 0, "%s: an empty filter at rate %g matched %llu times", v->name, fprs[r],
+                  (unsigned long long)hits);
             CHECK(!tamis_contains(f, NULL, 0), "%s: the empty key in an empty filter", v->name);
         }
         tamis_free(f);
         for (uint64_t capacity = 0; (v->caps & TAMIS_CAN_ADD) != 0 && capacity < 3; capacity++) {
-            f = variant_create(v, capacity * 500, rates[r]);
+            f = variant_create(v, capacity * 500, fprs[r]);
             if (f == NULL) continue;
             const uint64_t hits = hits_in_stream(f, probes, 0, run_seed(), STREAM_PROBES);
-            CHECK(hits == 0, "%s: an empty filter for %llu keys said maybe", v->name,
+            CHECK(hits == 0, "%s: an empty filter for %llu keys matched", v->name,
                   (unsigned long long)capacity * 500);
             tamis_free(f);
         }

@@ -9,18 +9,17 @@
 
 #include "../support/filters.h"
 
-static const double rates[] = {0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6};
-#define RATES (sizeof rates / sizeof *rates)
+static const double fprs[] = {0.5, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 1e-4, 1e-5, 1e-6};
+#define FPRS (sizeof fprs / sizeof *fprs)
 #define PROBES 20000
 
-static tamis_filter *build(const struct variant *v, double rate, const uint64_t *hashes, size_t n,
+static tamis_filter *build(const struct variant *v, double fpr, const uint64_t *hashes, size_t n,
                            bool portable) {
-    tamis_options o = variant_options(v, 0, rate);
+    tamis_options o = variant_options(v, 0, fpr);
     o.portable = portable;
     tamis_filter *f = NULL;
     const tamis_status status = tamis_build_hash(&o, hashes, n, &f);
-    CHECK(status == TAMIS_OK, "%s: %zu keys at %g: %s", v->name, n, rate,
-          tamis_status_name(status));
+    CHECK(status == TAMIS_OK, "%s: %zu keys at %g: %s", v->name, n, fpr, tamis_status_name(status));
     return f;
 }
 
@@ -44,21 +43,21 @@ static void same_answers(const struct variant *v, const char *what, const tamis_
 }
 
 static void same_bytes(const struct variant *v, const char *what, const tamis_filter *a,
-                       const tamis_filter *b, double rate, size_t n) {
+                       const tamis_filter *b, double fpr, size_t n) {
     struct bytes x = bytes_of(a), y = bytes_of(b);
     CHECK(bytes_equal(&x, &y), "%s: %s, %zu keys at %g: byte %zu of %zu differs", v->name, what, n,
-          rate, bytes_difference(&x, &y), x.size);
+          fpr, bytes_difference(&x, &y), x.size);
     bytes_free(&x);
     bytes_free(&y);
     tally("pairs of filters", 1);
 }
 
-static void portable_law(const struct variant *v, double rate, const uint64_t *hashes, size_t n) {
-    tamis_filter *a = build(v, rate, hashes, n, false), *b = build(v, rate, hashes, n, true);
+static void portable_law(const struct variant *v, double fpr, const uint64_t *hashes, size_t n) {
+    tamis_filter *a = build(v, fpr, hashes, n, false), *b = build(v, fpr, hashes, n, true);
     if (a != NULL && b != NULL) {
         CHECK(strcmp(facts_of(b).path, "portable") == 0, "%s: a portable filter runs %s", v->name,
               facts_of(b).path);
-        same_bytes(v, "portable", a, b, rate, n);
+        same_bytes(v, "portable", a, b, fpr, n);
         same_answers(v, "portable", a, b, hashes, n);
         struct bytes bytes = bytes_of(a);
         tamis_open_options open = TAMIS_OPEN_INIT;
@@ -74,9 +73,9 @@ static void portable_law(const struct variant *v, double rate, const uint64_t *h
 }
 
 /* The same adds and removes to two empty filters that differ in a flag. */
-static void change_law(const struct variant *v, const char *what, double rate,
+static void change_law(const struct variant *v, const char *what, double fpr,
                        const uint64_t *hashes, size_t n, bool portable, bool shared) {
-    tamis_options o = variant_options(v, n, rate);
+    tamis_options o = variant_options(v, n, fpr);
     tamis_filter *a = NULL, *b = NULL;
     bool *fresh_a = NEED(bool, n), *fresh_b = NEED(bool, n);
     CHECK(tamis_create(&o, &a) == TAMIS_OK, "%s: create", v->name);
@@ -93,12 +92,12 @@ static void change_law(const struct variant *v, const char *what, double rate,
         }
         CHECK(memcmp(fresh_a, fresh_b, n) == 0, "%s: %s, %zu keys: `fresh` differs", v->name, what,
               n);
-        same_bytes(v, what, a, b, rate, n);
+        same_bytes(v, what, a, b, fpr, n);
         same_answers(v, what, a, b, hashes, n);
         if ((v->caps & TAMIS_CAN_REMOVE) != 0) {
             tamis_remove_hash_batch(a, hashes, n / 3, NULL);
             tamis_remove_hash_batch(b, hashes, n / 3, NULL);
-            same_bytes(v, what, a, b, rate, n);
+            same_bytes(v, what, a, b, fpr, n);
         }
         tally("adds", 2 * n);
     }
@@ -110,16 +109,16 @@ static void change_law(const struct variant *v, const char *what, double rate,
 
 static void one_variant(const struct variant *v, const uint64_t *hashes, size_t large) {
     static const size_t sizes[] = {0, 1, 2, 10, 300, 5000, 100000};
-    for (size_t r = 0; r < RATES; r++) {
+    for (size_t r = 0; r < FPRS; r++) {
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             if (run_effort() == EFFORT_QUICK && sizes[s] > 5000) continue;
-            portable_law(v, rates[r], hashes, sizes[s]);
+            portable_law(v, fprs[r], hashes, sizes[s]);
             if ((v->caps & TAMIS_CAN_ADD) != 0) {
-                change_law(v, "portable", rates[r], hashes, sizes[s], true, false);
+                change_law(v, "portable", fprs[r], hashes, sizes[s], true, false);
             }
             if ((v->caps & TAMIS_CAN_SHARE) != 0) {
-                change_law(v, "shared", rates[r], hashes, sizes[s], false, true);
-                change_law(v, "shared and portable", rates[r], hashes, sizes[s], true, true);
+                change_law(v, "shared", fprs[r], hashes, sizes[s], false, true);
+                change_law(v, "shared and portable", fprs[r], hashes, sizes[s], true, true);
             }
         }
     }

@@ -1,16 +1,16 @@
 /* removal.c - removing is the inverse of adding
  *
  * A key that is in the set (added more often than removed) is always found, whatever else is
- * added and removed, and however often: counters that saturate stay.  What is not there cannot
- * be removed, and a full filter refuses; both leave every byte as it was. */
+ * added and removed, and however often: counters that saturate stay.  An absent key cannot be
+ * removed, and a full filter refuses adds; both leave every byte unchanged. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../support/filters.h"
 
-static void inverse(const struct variant *v, double rate, size_t n) {
+static void inverse(const struct variant *v, double fpr, size_t n) {
     uint64_t *hashes = hashes_make(n, run_seed() + n, STREAM_MEMBERS);
-    tamis_filter *f = variant_create(v, n, rate);
+    tamis_filter *f = variant_create(v, n, fpr);
     if (f == NULL) return;
     struct bytes empty = bytes_of(f);
     CHECK(tamis_add_hash_batch(f, hashes, n, NULL, NULL) == TAMIS_OK, "%s: add %zu", v->name, n);
@@ -21,14 +21,14 @@ static void inverse(const struct variant *v, double rate, size_t n) {
                    tamis_status_name(status))) {
             break;
         }
-        if (i % 97 == 0) { /* those that are left must be there */
+        if (i % 97 == 0) { /* the remaining keys must be found */
             const size_t left = n - i - 1;
             CHECK(tamis_contains_hash_batch(f, hashes + i + 1, left, NULL) == left,
                   "%s: n %zu: a key is lost after %zu removals", v->name, n, i + 1);
         }
     }
     CHECK(encodes_to(f, &empty), "%s: %zu keys at %g added and removed: not the empty filter",
-          v->name, n, rate);
+          v->name, n, fpr);
     CHECK(facts_of(f).adds == 0 && facts_of(f).distinct == 0, "%s: facts of an emptied filter",
           v->name);
     CHECK(n == 0 || tamis_remove_hash(f, hashes[0]) == TAMIS_E_ABSENT, "%s: remove once more",
@@ -40,7 +40,7 @@ static void inverse(const struct variant *v, double rate, size_t n) {
     free(hashes);
 }
 
-/* Removing what is not there: nearly all absent keys are known to be absent. */
+/* Removing absent keys: nearly all are reported as absent. */
 static void absent(const struct variant *v, size_t n) {
     uint64_t *hashes = hashes_make(n, run_seed(), STREAM_MEMBERS);
     tamis_filter *f = variant_build(v, 0.001, hashes, n);
@@ -80,7 +80,7 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
               tamis_status_name(status));
     }
     CHECK(facts_of(f).adds == OTHERS + copies, "%s: adds with %u copies", v->name, copies);
-    /* A count is never too low, up to the number from which a key stays for good. */
+    /* A count is never too low, up to saturation. */
     const unsigned counted = tamis_count_hash(f, key);
     CHECK(counted >= copies || counted >= 4, "%s: %u copies counted as %u", v->name, copies,
           counted);
@@ -93,7 +93,7 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
         CHECK(status == TAMIS_OK, "%s: removal %u of %u: %s", v->name, i + 1, copies,
               tamis_status_name(status));
     }
-    /* Three copies every kind can count; more may stay for good. */
+    /* Every kind can count three copies; more may saturate. */
     CHECK(tamis_contains_hash(f, key) == (tamis_count_hash(f, key) != 0), "%s: counted, not there",
           v->name);
     CHECK(copies > 3 || !tamis_contains_hash(f, key), "%s: still there after %u removals", v->name,
@@ -112,9 +112,9 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
     tally("copies", copies);
 }
 
-/* A tenth of what it was made for, with a few copies of many keys: that is not full.  Keys
- * whose places overlap must not crowd each other out. */
-static void few_copies(const struct variant *v, double rate, uint64_t sets) {
+/* A tenth of the capacity, with a few copies of many keys, is not full.  Keys whose slots overlap
+ * must not fill each other's slots. */
+static void few_copies(const struct variant *v, double fpr, uint64_t sets) {
     enum { ADDS = 1000 };
     for (uint64_t set = 0; set < sets; set++) {
         uint64_t hashes[ADDS];
@@ -123,12 +123,12 @@ static void few_copies(const struct variant *v, double rate, uint64_t sets) {
         for (size_t i = 1; i < ADDS; i++) {
             if (rng_below(&r, 4) == 0) hashes[i] = hashes[rng_below(&r, i)];
         }
-        tamis_filter *f = variant_create(v, 10 * ADDS, rate);
+        tamis_filter *f = variant_create(v, 10 * ADDS, fpr);
         if (f == NULL) return;
         size_t done = 0;
         const tamis_status status = tamis_add_hash_batch(f, hashes, ADDS, NULL, &done);
         CHECK(status == TAMIS_OK, "%s at %g, set %llu: %s after %zu adds, made for %d, fill %.3f",
-              v->name, rate, (unsigned long long)set, tamis_status_name(status), done, 10 * ADDS,
+              v->name, fpr, (unsigned long long)set, tamis_status_name(status), done, 10 * ADDS,
               facts_of(f).fill);
         CHECK(tamis_contains_hash_batch(f, hashes, done, NULL) == done, "%s: a key is lost",
               v->name);
@@ -165,13 +165,13 @@ static void built_once(const struct variant *v, uint64_t capacity, bool whole) {
     tamis_free(f);
 }
 
-/* Random adds and removes against exact counts, of at most `most` copies of a key. */
-static void churn(const struct variant *v, double rate, size_t universe, unsigned most,
+/* Random adds and removes against exact counts, with at most `most` copies of a key. */
+static void churn(const struct variant *v, double fpr, size_t universe, unsigned most,
                   size_t steps) {
     uint64_t *hashes = hashes_make(universe, run_seed(), STREAM_MEMBERS);
     unsigned *held = NEED(unsigned, universe);
     struct rng r = {run_seed() + universe};
-    tamis_filter *f = variant_create(v, universe * 2, rate);
+    tamis_filter *f = variant_create(v, universe * 2, fpr);
     uint64_t refused = 0;
     for (size_t step = 0; f != NULL && step < steps; step++) {
         const size_t at = (size_t)rng_below(&r, universe);
@@ -183,8 +183,8 @@ static void churn(const struct variant *v, double rate, size_t universe, unsigne
             refused += status != TAMIS_OK;
         } else {
             const tamis_status status = tamis_remove_hash(f, hashes[at]);
-            CHECK(status == TAMIS_OK, "%s: churn, step %zu: remove of a key that is there: %s",
-                  v->name, step, tamis_status_name(status));
+            CHECK(status == TAMIS_OK, "%s: churn, step %zu: remove of a present key: %s", v->name,
+                  step, tamis_status_name(status));
             held[at] -= status == TAMIS_OK;
         }
         if (step % (steps / 8 + 1) != 0) continue;
@@ -200,10 +200,10 @@ static void churn(const struct variant *v, double rate, size_t universe, unsigne
         CHECK(facts_of(f).adds == sum, "%s: churn: %llu adds counted, %llu held", v->name,
               (unsigned long long)facts_of(f).adds, (unsigned long long)sum);
     }
-    /* About as many as the universe are held, copies included, in room for twice as many.  Copies
-     * of a key crowd the few places that it has, so now and then one finds none. */
+    /* The filter holds about as many keys as the universe, copies included, at half of its
+     * capacity.  Copies of a key share its few slots, so now and then an add fails. */
     CHECK(refused <= (most == 1 ? 0 : steps / 100),
-          "%s at %g: churn over %zu keys of up to %u copies: %llu adds refused", v->name, rate,
+          "%s at %g: churn over %zu keys of up to %u copies: %llu adds refused", v->name, fpr,
           universe, most, (unsigned long long)refused);
     tally("churn steps", steps);
     tamis_free(f);
@@ -211,11 +211,11 @@ static void churn(const struct variant *v, double rate, size_t universe, unsigne
     free(held);
 }
 
-/* A kind that can be full says so, changes nothing, and takes keys again once some are gone. */
-static void full(const struct variant *v, double rate, uint64_t capacity) {
+/* A kind that can be full reports it, changes nothing, and accepts keys again after removals. */
+static void full(const struct variant *v, double fpr, uint64_t capacity) {
     const size_t most = (size_t)capacity * 3 + 100;
     uint64_t *hashes = hashes_make(most, run_seed() + capacity, STREAM_MEMBERS);
-    tamis_filter *f = variant_create(v, capacity, rate);
+    tamis_filter *f = variant_create(v, capacity, fpr);
     if (f == NULL) return;
     size_t done = 0;
     tamis_status status = tamis_add_hash_batch(f, hashes, most, NULL, &done);
@@ -233,7 +233,7 @@ static void full(const struct variant *v, double rate, uint64_t capacity) {
             CHECK(encodes_to(f, &before), "%s: a refused add changed the filter", v->name);
             CHECK(
                 tamis_add_hash_batch(f, hashes + done, 1, NULL, &none) == TAMIS_E_FULL && none == 0,
-                "%s: a refused batch says that %zu were added", v->name, none);
+                "%s: a refused batch reports %zu keys as added", v->name, none);
             CHECK(encodes_to(f, &before), "%s: a refused batch changed the filter", v->name);
             tally("refused adds", 2);
         }
@@ -251,27 +251,27 @@ static void full(const struct variant *v, double rate, uint64_t capacity) {
 
 int main(int argc, char **argv) {
     run_start(argc, argv, "removal");
-    static const double rates[] = {0.3, 0.01, 0.001, 1e-6};
+    static const double fprs[] = {0.3, 0.01, 0.001, 1e-6};
     static const size_t sizes[] = {0, 1, 2, 5, 10, 100, 1000, 20000};
     size_t removing = 0;
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         if ((v->caps & TAMIS_CAN_REMOVE) == 0) continue;
         removing++;
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                inverse(v, rates[r], sizes[s]);
-                full(v, rates[r], sizes[s]);
+                inverse(v, fprs[r], sizes[s]);
+                full(v, fprs[r], sizes[s]);
             }
-            churn(v, rates[r], 30, 3, 2000);
-            churn(v, rates[r], 5000, 1, run_pick(20000, 200000, 2000000));
-            churn(v, rates[r], 5000, 3, run_pick(20000, 200000, 2000000));
+            churn(v, fprs[r], 30, 3, 2000);
+            churn(v, fprs[r], 5000, 1, run_pick(20000, 200000, 2000000));
+            churn(v, fprs[r], 5000, 3, run_pick(20000, 200000, 2000000));
         }
         absent(v, 0);
         absent(v, 5000);
         for (unsigned way = 0; way < 4; way++) built_once(v, way / 2 * 1000, way % 2 == 0);
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
-            few_copies(v, rates[r], run_pick(100, 1000, 20000));
+        for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
+            few_copies(v, fprs[r], run_pick(100, 1000, 20000));
         }
         for (unsigned copies = 1; copies <= 40; copies++) copies_of_one(v, copies);
         copies_of_one(v, 1000);

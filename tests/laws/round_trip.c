@@ -11,7 +11,7 @@
 
 struct subject {
     const struct variant *v;
-    double rate;
+    double fpr;
     size_t n;
     const uint64_t *members;
     tamis_filter *filter;
@@ -24,7 +24,7 @@ static bool near(double a, double b) {
     return d <= 1e-9 * (a > 0 ? a : -a) || d < 1e-300;
 }
 
-/* All that a file can keep.  A view differs in what it may do and where its bytes are. */
+/* Everything that a file stores.  A view has other capabilities and other bytes. */
 static void same_facts(const struct subject *s, const char *what, const tamis_filter *f) {
     const tamis_facts *a = &s->facts, b = facts_of(f);
     CHECK(a->kind == b.kind && strcmp(a->format, b.format) == 0, "%s: %s: kind or format",
@@ -39,10 +39,9 @@ static void same_facts(const struct subject *s, const char *what, const tamis_fi
           s->v->name, what);
     CHECK(a->hashes == b.hashes && a->width == b.width && a->stages == b.stages,
           "%s: %s: hashes, width or stages", s->v->name, what);
-    CHECK(near(a->fill, b.fill) && near(a->rate_target, b.rate_target) &&
-              near(a->rate_now, b.rate_now),
-          "%s: %s: fill %g, %g, rate %g, %g", s->v->name, what, a->fill, b.fill, a->rate_now,
-          b.rate_now);
+    CHECK(near(a->fill, b.fill) && near(a->fpr_target, b.fpr_target) && near(a->fpr_now, b.fpr_now),
+          "%s: %s: fill %g, %g, rate %g, %g", s->v->name, what, a->fill, b.fill, a->fpr_now,
+          b.fpr_now);
     CHECK(a->headroom == b.headroom && a->over_capacity == b.over_capacity,
           "%s: %s: headroom %llu, %llu", s->v->name, what, (unsigned long long)a->headroom,
           (unsigned long long)b.headroom);
@@ -53,8 +52,8 @@ static void same_facts(const struct subject *s, const char *what, const tamis_fi
 }
 
 static void same_filter(const struct subject *s, const char *what, const tamis_filter *f) {
-    CHECK(encodes_to(f, &s->bytes), "%s: %zu keys at %g: %s: other bytes", s->v->name, s->n,
-          s->rate, what);
+    CHECK(encodes_to(f, &s->bytes), "%s: %zu keys at %g: %s: other bytes", s->v->name, s->n, s->fpr,
+          what);
     const size_t found = tamis_contains_hash_batch(f, s->members, s->n, NULL);
     CHECK(found == s->n, "%s: %s: %zu of %zu keys", s->v->name, what, found, s->n);
     CHECK(hits_in_stream(f, 2000, 0, run_seed(), STREAM_PROBES) ==
@@ -64,7 +63,7 @@ static void same_filter(const struct subject *s, const char *what, const tamis_f
     tally("filters compared", 1);
 }
 
-/* Whatever came back must take more keys exactly as the first would. */
+/* The copy must accept more keys exactly as the first does. */
 static void goes_on(const struct subject *s, const char *what, tamis_filter *f) {
     if ((s->v->caps & TAMIS_CAN_ADD) == 0) return;
     tamis_filter *first = NULL;
@@ -90,7 +89,8 @@ static void goes_on(const struct subject *s, const char *what, tamis_filter *f) 
 static void refuses_changes(const struct subject *s, const char *what, tamis_filter *f) {
     CHECK(facts_of(f).readonly, "%s: %s is not readonly", s->v->name, what);
     const uint32_t changing = TAMIS_CAN_ADD | TAMIS_CAN_REMOVE | TAMIS_CAN_SHARE;
-    CHECK((facts_of(f).caps & changing) == 0, "%s: %s says that it can change", s->v->name, what);
+    CHECK((facts_of(f).caps & changing) == 0, "%s: %s reports that it can change", s->v->name,
+          what);
     if ((s->v->caps & TAMIS_CAN_ADD) != 0) {
         CHECK(tamis_add_hash(f, 1, NULL) == TAMIS_E_READONLY, "%s: add to %s", s->v->name, what);
         size_t done = 99;
@@ -152,7 +152,7 @@ static bool note_write(void *context, const void *bytes, size_t length) {
     return true;
 }
 
-/* Damage that nobody has looked for is found before it gets into another filter or file. */
+/* Unverified damage is found before it gets into another filter or file. */
 static void stays_damaged(const struct subject *s, const struct bytes *damaged) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *f = NULL, *out;
@@ -185,7 +185,7 @@ static void stays_damaged(const struct subject *s, const struct bytes *damaged) 
     tamis_free(f);
 }
 
-/* Without checks at opening, damage must show in tamis_verify. */
+/* If opening does not verify, tamis_verify must find the damage. */
 static void unverified(const struct subject *s) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.unverified = true;
@@ -221,10 +221,10 @@ static void misfits(const struct subject *s) {
     struct bytes small = bytes_new(s->bytes.size);
     size_t length = 7;
     memset(small.data, 0x5a, small.size);
-    CHECK(tamis_encode(s->filter, small.data, small.size - 1, &length) == TAMIS_E_SMALL,
+    CHECK(tamis_encode(s->filter, small.data, small.size - 1, &length) == TAMIS_E_BUFFER,
           "%s: encode into one byte too few", s->v->name);
     CHECK(small.data[small.size - 1] == 0x5a, "%s: encode wrote past its buffer", s->v->name);
-    CHECK(tamis_encode(s->filter, small.data, 0, NULL) == TAMIS_E_SMALL, "%s: encode into nothing",
+    CHECK(tamis_encode(s->filter, small.data, 0, NULL) == TAMIS_E_BUFFER, "%s: encode into nothing",
           s->v->name);
     bytes_free(&small);
 }
@@ -264,7 +264,7 @@ static void through_file(const struct subject *s) {
           s->v->name);
 }
 
-/* A mapped file is not compared with its sums when it is opened: verify must find the damage. */
+/* Opening a mapped file does not compare checksums: tamis_verify must find the damage. */
 static void damaged_file(const struct subject *s) {
     char path[512];
     snprintf(path, sizeof path, "%s/damaged.tamis", run_directory());
@@ -289,15 +289,15 @@ static void damaged_file(const struct subject *s) {
     bytes_free(&bad);
 }
 
-static void one_subject(const struct variant *v, double rate, size_t n, const uint64_t *members) {
-    tamis_options o = variant_options(v, 0, rate);
+static void one_subject(const struct variant *v, double fpr, size_t n, const uint64_t *members) {
+    tamis_options o = variant_options(v, 0, fpr);
     o.seed = UINT64_C(0xfedcba9876543210) ^ n;
     o.form.flags = TAMIS_KEY_HEX | TAMIS_KEY_FOLD_CASE;
     o.form.type = TAMIS_KEY_U64;
     o.form.field = 3;
     o.form.separator_length = 2;
     memcpy(o.form.separator, "::", 2);
-    struct subject s = {.v = v, .rate = rate, .n = n, .members = members};
+    struct subject s = {.v = v, .fpr = fpr, .n = n, .members = members};
     const tamis_status status = tamis_build_hash(&o, members, n, &s.filter);
     if (!CHECK(status == TAMIS_OK, "%s: build of %zu: %s", v->name, n, tamis_status_name(status))) {
         return;
@@ -319,14 +319,14 @@ static void one_subject(const struct variant *v, double rate, size_t n, const ui
 
 int main(int argc, char **argv) {
     run_start(argc, argv, "round_trip");
-    static const double rates[] = {0.3, 0.01, 1e-4};
+    static const double fprs[] = {0.3, 0.01, 1e-4};
     static const size_t sizes[] = {0, 1, 2, 10, 100, 1000, 30000};
     const size_t large = run_pick(100000, 2000000, 5000000);
     uint64_t *members = hashes_make(large, run_seed(), STREAM_MEMBERS);
     for (size_t i = 0; variant_at(i) != NULL; i++) {
-        for (size_t r = 0; r < sizeof rates / sizeof *rates; r++) {
+        for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
             for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-                one_subject(variant_at(i), rates[r], sizes[s], members);
+                one_subject(variant_at(i), fprs[r], sizes[s], members);
             }
         }
         one_subject(variant_at(i), 0.01, large, members);

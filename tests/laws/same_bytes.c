@@ -1,8 +1,8 @@
 /* same_bytes.c - the same keys, options and seed give the same bytes: for any number of threads,
  * any order of the keys, any memory limit, whole arrays or a builder
  *
- * Only a growing filter with a given capacity remembers the order of its keys: it takes them as
- * they come.
+ * Only a growing filter with a given capacity depends on the order of its keys: it adds them at
+ * once.
  *
  * tests: full */
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void reorder(uint64_t *hashes, size_t n, enum order order) {
 
 struct case_ {
     const struct variant *v;
-    double rate;
+    double fpr;
     const uint64_t *hashes;
     size_t n;
     uint64_t capacity;
@@ -50,14 +50,14 @@ static void expect_same(const struct case_ *c, const char *what, tamis_status st
     }
     struct bytes got = bytes_of(f);
     CHECK(bytes_equal(&got, &c->expected), "%s: %zu keys at %g, %s: byte %zu of %zu differs",
-          c->v->name, c->n, c->rate, what, bytes_difference(&got, &c->expected), got.size);
+          c->v->name, c->n, c->fpr, what, bytes_difference(&got, &c->expected), got.size);
     bytes_free(&got);
     tamis_free(f);
 }
 
 static void with_threads(const struct case_ *c, uint32_t threads) {
     char what[32];
-    tamis_options o = variant_options(c->v, c->capacity, c->rate);
+    tamis_options o = variant_options(c->v, c->capacity, c->fpr);
     tamis_filter *f = NULL;
     o.threads = threads;
     snprintf(what, sizeof what, "%u threads", (unsigned)threads);
@@ -71,7 +71,7 @@ static void with_order(const struct case_ *c, enum order order) {
     if (c->n != 0) memcpy(hashes, c->hashes, c->n * sizeof *hashes);
     reorder(hashes, c->n, order);
     memcpy(before, hashes, c->n * sizeof *hashes);
-    const tamis_options o = variant_options(c->v, c->capacity, c->rate);
+    const tamis_options o = variant_options(c->v, c->capacity, c->fpr);
     tamis_filter *f = NULL;
     const tamis_status status = tamis_build_hash(&o, hashes, c->n, &f);
     expect_same(c, order == ORDER_REVERSED ? "reversed" : "shuffled", status, f);
@@ -83,7 +83,7 @@ static void with_order(const struct case_ *c, enum order order) {
 
 static void with_builder(const struct case_ *c, const char *what, uint64_t memory, uint32_t threads,
                          bool single) {
-    tamis_options o = variant_options(c->v, c->capacity, c->rate);
+    tamis_options o = variant_options(c->v, c->capacity, c->fpr);
     tamis_builder *b = NULL;
     tamis_filter *f = NULL;
     o.memory = memory;
@@ -110,7 +110,7 @@ static void with_builder(const struct case_ *c, const char *what, uint64_t memor
 }
 
 static void other_seed(const struct case_ *c) {
-    tamis_options o = variant_options(c->v, c->capacity, c->rate);
+    tamis_options o = variant_options(c->v, c->capacity, c->fpr);
     const char *keys[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const size_t lengths[] = {1, 1, 1, 1, 1, 1, 1, 1};
     tamis_filter *f = NULL, *g = NULL;
@@ -128,11 +128,11 @@ static void other_seed(const struct case_ *c) {
     tamis_free(g);
 }
 
-static void one_case(const struct variant *v, double rate, const uint64_t *hashes, size_t n,
+static void one_case(const struct variant *v, double fpr, const uint64_t *hashes, size_t n,
                      uint64_t capacity, bool all_ways) {
-    struct case_ c = {.v = v, .rate = rate, .hashes = hashes, .n = n, .capacity = capacity};
+    struct case_ c = {.v = v, .fpr = fpr, .hashes = hashes, .n = n, .capacity = capacity};
     const bool any_order = v->kind != TAMIS_GROWING || capacity == 0;
-    const tamis_options o = variant_options(v, capacity, rate);
+    const tamis_options o = variant_options(v, capacity, fpr);
     tamis_filter *f = NULL;
     const tamis_status status = tamis_build_hash(&o, hashes, n, &f);
     if (!CHECK(status == TAMIS_OK, "%s: build of %zu: %s", v->name, n, tamis_status_name(status))) {
@@ -159,7 +159,7 @@ static void one_case(const struct variant *v, double rate, const uint64_t *hashe
 int main(int argc, char **argv) {
     run_start(argc, argv, "same_bytes");
     static const size_t sizes[] = {0, 1, 2, 13, 1000, 11500, 60000, 400000};
-    static const double rates[] = {0.01, 0.2, 1e-5};
+    static const double fprs[] = {0.01, 0.2, 1e-5};
     /* More than 2^22 keys are cut into shards. */
     const size_t sharded = run_pick(0, 4500000, 10000000);
     uint64_t *hashes = hashes_make(sharded + 400000, run_seed(), STREAM_MEMBERS);
@@ -168,8 +168,8 @@ int main(int argc, char **argv) {
         const struct variant *v = variant_at(i);
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             if (run_effort() == EFFORT_QUICK && sizes[s] > 20000) continue;
-            one_case(v, rates[s % 3], hashes, sizes[s], 0, true);
-            one_case(v, rates[s % 3], hashes, sizes[s], sizes[s] + 100, true);
+            one_case(v, fprs[s % 3], hashes, sizes[s], 0, true);
+            one_case(v, fprs[s % 3], hashes, sizes[s], sizes[s] + 100, true);
         }
         if (sharded != 0 && (v->caps & TAMIS_IS_STATIC) != 0) {
             one_case(v, 0.01, hashes, sharded, 0, run_effort() == EFFORT_FULL);

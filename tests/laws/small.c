@@ -1,10 +1,10 @@
-/* small.c - tiny filters as bare bytes keep every promise that filters with objects keep
+/* small.c - small filters (bare bytes) keep the promises of other filters
  *
- * Over sets of no key to some thousands, by rate and by size, of both designs: no key is lost,
- * whatever the hashes and however often they repeat; the rate holds; the size is within the
+ * Over sets of no key to some thousands, by rate and by size, of both layouts: no key is lost,
+ * for any hashes and any number of duplicates; the rate holds; the size is within the
  * bound, and where it was given, within that; the bytes depend on the set alone and are the
  * same on every machine; untrusted bytes are safe and unknown ones match; memory may run out.
- * And those that are made empty take keys one by one, and tell which are new. */
+ * Empty ones accept keys one by one and report which are new. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 static const size_t sizes[] = {1, 2, 3, 5, 8, 13, 30, 63, 64, 65, 100, 129, 500, 1000, 2000};
 #define SIZES (sizeof sizes / sizeof *sizes)
 
-static tamis_options by_rate(tamis_kind kind, double rate) {
+static tamis_options by_fpr(tamis_kind kind, double fpr) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.kind = kind;
-    o.rate = rate;
+    o.fpr = fpr;
     return o;
 }
 
@@ -37,7 +37,7 @@ static struct bytes build(const tamis_options *o, const uint64_t *hashes, size_t
     const tamis_status status = tamis_small_build(o, hashes, count, room, bound, &length);
     CHECK(status == TAMIS_OK, "%zu hashes: %s", count, tamis_status_name(status));
     CHECK(length >= 1 && length <= bound, "%zu hashes: %zu bytes, bound %zu", count, length, bound);
-    CHECK(o->rate > 0 || length <= o->bytes, "%zu of %llu bytes", length,
+    CHECK(o->fpr > 0 || length <= o->bytes, "%zu of %llu bytes", length,
           (unsigned long long)o->bytes);
     struct bytes b = {NEED(uint8_t, length), length};
     memcpy(b.data, room, length);
@@ -62,7 +62,7 @@ static void never_absent(const tamis_options *o, const uint64_t *hashes, size_t 
 /* Random, in arithmetic progression, alike but for the top bits, all equal, each three times. */
 static void any_hashes(tamis_kind kind, size_t n) {
     uint64_t *h = NEED(uint64_t, 3 * n);
-    const tamis_options fine = by_rate(kind, 0.0005), coarse = by_rate(kind, 0.4);
+    const tamis_options fine = by_fpr(kind, 0.0005), coarse = by_fpr(kind, 0.4);
     const tamis_options given = by_bits(kind, n, 10), tight = by_bits(kind, n, 1);
     for (int class = 0; class < 4; class ++) {
         struct rng r = {run_seed() + n};
@@ -84,7 +84,7 @@ static double measure(const char *what, tamis_kind kind, size_t n, double promis
     const size_t probes = (size_t)run_pick(500, 1000, 2000);
     uint64_t *other = NEED(uint64_t, probes), found = 0, bytes = 0;
     for (uint64_t s = 0; s < sets; s++) {
-        const tamis_options o = bits != 0 ? by_bits(kind, n, bits) : by_rate(kind, promised);
+        const tamis_options o = bits != 0 ? by_bits(kind, n, bits) : by_fpr(kind, promised);
         uint64_t *h = hashes_make(n, run_seed() + s, STREAM_MEMBERS);
         hashes_fill(other, probes, s * probes, run_seed(), STREAM_PROBES);
         const struct bytes b = build(&o, h, n);
@@ -95,18 +95,19 @@ static double measure(const char *what, tamis_kind kind, size_t n, double promis
         free(h);
     }
     const uint64_t trials = sets * probes;
-    const double rate = (double)found / (double)trials;
-    /* A set's probes are not independent (some sets are unlucky): five deviations, not four. */
-    CHECK(found <= binomial_most(trials, promised, 5), "%s, %zu keys: %g of %g", what, n, rate,
+    const double fpr = (double)found / (double)trials;
+    /* A set's probes are not independent (some sets have more false positives): five deviations,
+     * not four. */
+    CHECK(found <= binomial_max(trials, promised, 5), "%s, %zu keys: %g of %g", what, n, fpr,
           promised);
     printf("small: %-18s n %-5zu promised %-8g measured %-8.4g %5.2f bits/key\n", what, n, promised,
-           rate, (double)bytes * 8 / (double)(sets * n));
+           fpr, (double)bytes * 8 / (double)(sets * n));
     tally("probes", trials);
     free(other);
-    return rate;
+    return fpr;
 }
 
-static void rates(void) {
+static void fprs(void) {
     static const size_t few[] = {1, 10, 30, 64, 100, 500, 2000};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         measure("linear by rate", TAMIS_AUTO, few[i], 1.0 / 128, 0);
@@ -122,7 +123,7 @@ static void rates(void) {
 /* At 1 %, the byte behind the table included. */
 static void space(void) {
     for (size_t n = 10; n <= 2000; n += n / 3) {
-        const tamis_options o = by_rate(TAMIS_AUTO, 0.01);
+        const tamis_options o = by_fpr(TAMIS_AUTO, 0.01);
         double bytes = 0;
         for (uint64_t s = 0; s < 50; s++) {
             uint64_t *h = hashes_make(n, run_seed() + s, STREAM_MEMBERS);
@@ -142,7 +143,7 @@ static void repeats_within_bound(void) {
     const size_t most = (size_t)run_pick(3000, 10000, 100000);
     for (size_t r = 0; r < sizeof some / sizeof *some; r++) {
         for (tamis_kind kind = TAMIS_AUTO; kind <= TAMIS_BLOOM; kind++) {
-            const tamis_options o = by_rate(kind, some[r]);
+            const tamis_options o = by_fpr(kind, some[r]);
             size_t before = 0;
             for (size_t n = 0; n <= most; n++) {
                 const size_t bound = tamis_small_bound(&o, n);
@@ -152,15 +153,15 @@ static void repeats_within_bound(void) {
             }
         }
     }
-    /* 429 hashes that are 428 keys once took a byte more than 429. */
+    /* Regression: 429 hashes of 428 keys took a byte more than 429. */
     uint64_t *h = hashes_make(429, run_seed(), STREAM_MEMBERS);
-    const tamis_options o = by_rate(TAMIS_BLOOM, 0.01);
+    const tamis_options o = by_fpr(TAMIS_BLOOM, 0.01);
     h[428] = h[0];
     never_absent(&o, h, 429);
     free(h);
 }
 
-/* Where there is more room than the lowest rate needs, it is not used. */
+/* Room beyond what the lowest rate needs is not used. */
 static void plenty(void) {
     uint64_t *h = hashes_make(10, run_seed(), STREAM_MEMBERS);
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -176,7 +177,7 @@ static void order(void) {
     uint64_t *h = hashes_make(1000, run_seed(), STREAM_MEMBERS), *back = NEED(uint64_t, 2000);
     for (size_t i = 0; i < 2000; i++) back[i] = h[(2000 - i) % 1000];
     for (tamis_kind kind = TAMIS_AUTO; kind <= TAMIS_BLOCK; kind++) {
-        const tamis_options o = by_rate(kind, 0.001);
+        const tamis_options o = by_fpr(kind, 0.001);
         const struct bytes a = build(&o, h, 1000), b = build(&o, back, 2000);
         CHECK(a.size == b.size && memcmp(a.data, b.data, a.size) == 0, "kind %d: other bytes",
               (int)kind);
@@ -187,11 +188,11 @@ static void order(void) {
     free(back);
 }
 
-/* Written down once: filters that were stored must stay readable for ever. */
+/* Recorded bytes: stored filters must stay readable. */
 static void vectors(void) {
     static const struct {
         tamis_kind kind;
-        double rate;
+        double fpr;
         uint64_t keys;
         const char *hex;
     } all[] = {
@@ -205,7 +206,7 @@ static void vectors(void) {
         uint64_t h[100];
         char hex[256] = "";
         for (uint64_t k = 0; k < all[i].keys; k++) h[k] = tamis_hash_integer(k);
-        const tamis_options o = by_rate(all[i].kind, all[i].rate);
+        const tamis_options o = by_fpr(all[i].kind, all[i].fpr);
         const struct bytes b = build(&o, h, (size_t)all[i].keys);
         for (size_t k = 0; k < b.size; k++) snprintf(hex + 2 * k, 3, "%02x", b.data[k]);
         CHECK(strcmp(hex, all[i].hex) == 0, "vector %zu is %s", i, hex);
@@ -233,7 +234,7 @@ static void untrusted(void) {
 static void empty(void) {
     struct rng r = {run_seed()};
     for (tamis_kind kind = TAMIS_AUTO; kind <= TAMIS_BLOOM; kind++) {
-        const tamis_options o = by_rate(kind, 0.01);
+        const tamis_options o = by_fpr(kind, 0.01);
         const struct bytes b = build(&o, NULL, 0);
         CHECK(b.size == 1, "no keys in %zu bytes", b.size);
         for (int i = 0; i < 1000; i++) {
@@ -245,13 +246,13 @@ static void empty(void) {
 
 /* ---- filled one by one */
 
-static struct bytes create(double rate, size_t capacity) {
-    tamis_options o = by_rate(TAMIS_AUTO, rate);
+static struct bytes create(double fpr, size_t capacity) {
+    tamis_options o = by_fpr(TAMIS_AUTO, fpr);
     size_t needed = 0, length = 0;
     o.capacity = capacity;
-    CHECK(tamis_small_create(&o, NULL, 0, &needed) == TAMIS_E_SMALL, "made without room");
+    CHECK(tamis_small_create(&o, NULL, 0, &needed) == TAMIS_E_BUFFER, "made without room");
     struct bytes b = {NEED(uint8_t, needed), needed};
-    CHECK(tamis_small_create(&o, b.data, needed - 1, &length) == TAMIS_E_SMALL, "a byte too few");
+    CHECK(tamis_small_create(&o, b.data, needed - 1, &length) == TAMIS_E_BUFFER, "a byte too few");
     const tamis_status status = tamis_small_create(&o, b.data, needed, &length);
     CHECK(status == TAMIS_OK && length == needed, "%zu keys: %s, %zu of %zu bytes", capacity,
           tamis_status_name(status), length, needed);
@@ -259,24 +260,24 @@ static struct bytes create(double rate, size_t capacity) {
 }
 
 /* Each key is new unless it was found before; all stay; and each filter keeps its own rate. */
-static void one_by_one(size_t n, double rate) {
+static void one_by_one(size_t n, double fpr) {
     const uint64_t probes = run_pick(20000, 100000, 1000000);
     for (uint64_t set = 0; set < 5; set++) {
         uint64_t *h = hashes_make(n, run_seed() + set, STREAM_MEMBERS);
         uint64_t *other = hashes_make((size_t)probes, run_seed() + set, STREAM_PROBES);
-        const struct bytes b = create(rate, n);
+        const struct bytes b = create(fpr, n);
         CHECK(hits(&b, other, (size_t)probes) == 0, "an empty one matches");
         for (size_t i = 0; i < n; i++) {
             bool fresh, again;
             const bool known = tamis_small_contains(b.data, b.size, h[i]);
             CHECK(tamis_small_add(b.data, b.size, h[i], &fresh) == TAMIS_OK, "key %zu", i);
             CHECK(tamis_small_add(b.data, b.size, h[i], &again) == TAMIS_OK, "key %zu again", i);
-            CHECK(fresh == !known && !again, "key %zu: new is told wrongly", i);
+            CHECK(fresh == !known && !again, "key %zu: fresh is wrong", i);
         }
         CHECK(hits(&b, h, n) == n, "a key of %zu is lost", n);
         const size_t found = hits(&b, other, (size_t)probes);
-        CHECK(found <= binomial_most(probes, rate, 5), "%zu keys: %zu of %llu at %g", n, found,
-              (unsigned long long)probes, rate);
+        CHECK(found <= binomial_max(probes, fpr, 5), "%zu keys: %zu of %llu at %g", n, found,
+              (unsigned long long)probes, fpr);
         tally("probes", probes);
         free(b.data);
         free(h);
@@ -304,21 +305,21 @@ static void united(void) {
 static void create_refusals(void) {
     uint8_t room[400];
     size_t length;
-    tamis_options o = by_rate(TAMIS_RIBBON, 0.01);
+    tamis_options o = by_fpr(TAMIS_RIBBON, 0.01);
     o.capacity = 100;
     CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_UNSUPPORTED, "ribbon");
     o.kind = TAMIS_BLOOM;
     CHECK(tamis_small_create(&o, room, 400, NULL) == TAMIS_E_ARGUMENT, "no length");
-    o.rate = 1e-12;
-    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_TOO_FINE, "rate 1e-12");
-    o.rate = 0.01;
+    o.fpr = 1e-12;
+    CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_FPR_TOO_LOW, "rate 1e-12");
+    o.fpr = 0.01;
     o.capacity = UINT64_MAX / 2;
     CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_TOO_BIG, "2^63 keys");
     o = by_bits(TAMIS_BLOOM, 0, 0);
     CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_E_ARGUMENT, "no table at all");
     o.bytes = 100;
     CHECK(tamis_small_create(&o, room, 400, &length) == TAMIS_OK && length == 100, "100 bytes");
-    /* Nothing but a Bloom filter takes keys. */
+    /* Only a Bloom filter accepts keys. */
     for (unsigned how = 0; how < 256; how++) {
         uint8_t was[20] = {0};
         was[19] = (uint8_t)how;
@@ -339,23 +340,23 @@ static void refusals(void) {
     uint8_t room[200];
     size_t length;
     for (size_t i = 0; i < 100; i++) h[i] = tamis_hash_integer(i);
-    tamis_options o = by_rate(TAMIS_AUTO, 0.01);
+    tamis_options o = by_fpr(TAMIS_AUTO, 0.01);
     CHECK(tamis_small_build(NULL, h, 1, room, 9, &length) == TAMIS_E_ARGUMENT, "no options");
     CHECK(tamis_small_build(&o, NULL, 1, room, 9, &length) == TAMIS_E_ARGUMENT, "no hashes");
     CHECK(tamis_small_build(&o, h, 1, room, 9, NULL) == TAMIS_E_ARGUMENT, "no length");
     memset(room, 0x55, sizeof room);
-    CHECK(tamis_small_build(&o, h, 100, room, 80, &length) == TAMIS_E_SMALL, "80 bytes");
-    CHECK(length == 0 && room[0] == 0x55 && room[79] == 0x55, "E_SMALL left something behind");
+    CHECK(tamis_small_build(&o, h, 100, room, 80, &length) == TAMIS_E_BUFFER, "80 bytes");
+    CHECK(length == 0 && room[0] == 0x55 && room[79] == 0x55, "E_BUFFER left something behind");
     o.kind = TAMIS_CUCKOO;
     CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_UNSUPPORTED, "cuckoo");
     o.kind = (tamis_kind)77;
     CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_KIND, "kind 77");
     CHECK(tamis_small_bound(&o, 9) == 0, "a bound for kind 77");
-    o = by_rate(TAMIS_AUTO, 1.5);
-    CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_RATE, "rate 1.5");
-    o.rate = 1e-9;
-    CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_TOO_FINE, "rate 1e-9");
-    o.rate = 0.01;
+    o = by_fpr(TAMIS_AUTO, 1.5);
+    CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_FPR, "rate 1.5");
+    o.fpr = 1e-9;
+    CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_FPR_TOO_LOW, "rate 1e-9");
+    o.fpr = 0.01;
     o.format = "guava";
     CHECK(tamis_small_build(&o, h, 9, room, 99, &length) == TAMIS_E_UNSUPPORTED, "guava");
 }
@@ -365,7 +366,7 @@ static void no_memory(tamis_kind kind) {
     uint64_t *h = hashes_make(300, run_seed(), STREAM_MEMBERS);
     uint8_t room[1000];
     size_t length;
-    tamis_options o = by_rate(kind, 0.01);
+    tamis_options o = by_fpr(kind, 0.01);
     meter_reset(&m);
     o.allocator = meter_allocator(&m);
     tamis_status status = TAMIS_E_NOMEM;
@@ -388,7 +389,7 @@ int main(int argc, char **argv) {
         any_hashes(TAMIS_BLOOM, sizes[i]);
     }
     any_hashes(TAMIS_AUTO, (size_t)run_pick(5000, 20000, 200000));
-    rates();
+    fprs();
     space();
     plenty();
     repeats_within_bound();

@@ -1,6 +1,6 @@
 /* space.c - bits per key, header and checksums included, for a million keys
  *
- * Prints the table and holds it against the goals.  The kinds are made for a million keys and
+ * Prints the table and compares it with the goals.  The kinds are made for a million keys and
  * hold a million; the planner's figure (tamis_size) must agree with the real one.  Then the memory
  * of builds. */
 #include <math.h>
@@ -22,55 +22,55 @@ static const struct goal goals[] = {
     {TAMIS_FUSE, 4, 7.65, 10.9},   {TAMIS_RIBBON, 0, 6.85, 10.25},
 };
 
-static double goal_of(const struct variant *v, double rate) {
+static double goal_of(const struct variant *v, double fpr) {
     for (size_t i = 0; i < sizeof goals / sizeof *goals; i++) {
         if (goals[i].kind == v->kind && goals[i].arity == v->arity) {
-            return rate > 0.005 ? goals[i].at_1_percent : goals[i].at_0_1_percent;
+            return fpr > 0.005 ? goals[i].at_1_percent : goals[i].at_0_1_percent;
         }
     }
     return 0;
 }
 
-/* The rate for any number of keys rises with them, and is what was planned for those that were. */
-static void rates_of(const struct variant *v, const tamis_options *o, const tamis_sizing *planned) {
-    const double expected[] = {planned->rate_at_half, planned->rate, planned->rate_at_double};
-    double rate = 0, before = 0;
+/* The false positive rate rises with the number of keys and equals the planned rate at capacity. */
+static void fprs_of(const struct variant *v, const tamis_options *o, const tamis_sizing *planned) {
+    const double expected[] = {planned->fpr_at_half, planned->fpr, planned->fpr_at_double};
+    double fpr = 0, before = 0;
     for (uint64_t i = 1; i <= 16; i++) {
-        CHECK(tamis_size_rate(o, o->capacity * i / 8, &rate) == TAMIS_OK, "%s: rate", v->name);
-        CHECK(rate >= before && rate <= 1, "%s: %g with %d eighths of the keys, %g before", v->name,
-              rate, (int)i, before);
+        CHECK(tamis_size_fpr(o, o->capacity * i / 8, &fpr) == TAMIS_OK, "%s: rate", v->name);
+        CHECK(fpr >= before && fpr <= 1, "%s: %g with %d eighths of the keys, %g before", v->name,
+              fpr, (int)i, before);
         if (i == 4 || i == 8 || i == 16) {
-            CHECK(fabs(rate - expected[i / 8]) <= 1e-3 * rate, "%s: %g, planned %g", v->name, rate,
+            CHECK(fabs(fpr - expected[i / 8]) <= 1e-3 * fpr, "%s: %g, planned %g", v->name, fpr,
                   expected[i / 8]);
         }
-        before = rate;
+        before = fpr;
     }
-    CHECK(tamis_size_rate(o, 1, NULL) == TAMIS_E_ARGUMENT, "%s: rate into nothing", v->name);
+    CHECK(tamis_size_fpr(o, 1, NULL) == TAMIS_E_ARGUMENT, "%s: rate into nothing", v->name);
 }
 
-static double bits_of(const struct variant *v, double rate, const uint64_t *hashes, size_t n) {
-    tamis_filter *f = variant_build(v, rate, hashes, n);
+static double bits_of(const struct variant *v, double fpr, const uint64_t *hashes, size_t n) {
+    tamis_filter *f = variant_build(v, fpr, hashes, n);
     if (f == NULL) return 0;
     const tamis_facts facts = facts_of(f);
     const double bits = (double)tamis_encoded_size(f) * 8 / (double)n;
-    CHECK(fabs(facts.bits_per_key - bits) < 0.02 * bits, "%s: says %.3f bits per key, takes %.3f",
-          v->name, facts.bits_per_key, bits);
-    tamis_options o = variant_options(v, n, rate);
+    CHECK(fabs(facts.bits_per_key - bits) < 0.02 * bits,
+          "%s: reports %.3f bits per key, takes %.3f", v->name, facts.bits_per_key, bits);
+    tamis_options o = variant_options(v, n, fpr);
     tamis_sizing sizing = TAMIS_SIZING_INIT;
     const tamis_status status = tamis_size(&o, &sizing);
     CHECK(status == TAMIS_OK, "%s: tamis_size gave %s", v->name, tamis_status_name(status));
     /* growing ends where its stages end, not where a plan for one stage does. */
     CHECK((v->caps & TAMIS_CAN_GROW) != 0 || fabs(sizing.bits_per_key - bits) < 0.02 * bits + 0.01,
-          "%s at %g: planned %.3f bits per key, takes %.3f", v->name, rate, sizing.bits_per_key,
+          "%s at %g: planned %.3f bits per key, takes %.3f", v->name, fpr, sizing.bits_per_key,
           bits);
-    CHECK(sizing.rate <= rate * 1.000001, "%s: planned rate %g of %g", v->name, sizing.rate, rate);
-    rates_of(v, &o, &sizing);
+    CHECK(sizing.fpr <= fpr * 1.000001, "%s: planned rate %g of %g", v->name, sizing.fpr, fpr);
+    fprs_of(v, &o, &sizing);
     tamis_free(f);
     tally("filters", 1);
     return bits;
 }
 
-/* The memory of a build: as tamis_size says, and a builder with a limit keeps to it while it
+/* The memory of a build is what tamis_size reports, and a builder keeps to its limit while it
  * collects. */
 static void memory_of(const struct variant *v, const uint64_t *hashes, size_t n) {
     static struct meter meter;
@@ -140,7 +140,8 @@ static void memory_of_shards(const struct variant *v) {
     tally("filters", 1);
 }
 
-/* Small sets must not waste: a fixed header and a few lines, then what the kind costs. */
+/* Small sets must not waste space: a fixed header and a few cache lines, then the cost of the kind.
+ */
 static void small_sets(const struct variant *v, const uint64_t *hashes) {
     static const size_t sizes[] = {0, 1, 10, 100, 300, 1000, 10000};
     printf("space: %-14s bytes for", v->name);
@@ -175,7 +176,7 @@ static void budget_of(const struct variant *v, const uint64_t *hashes) {
         CHECK(tamis_set_adds(often, DISTINCT) == TAMIS_OK, "%s: set_adds", v->name);
         struct bytes bytes = bytes_of(once);
         CHECK(encodes_to(often, &bytes), "%s: repeats change what a budget gives: %g, not %g",
-              v->name, facts_of(often).rate_target, facts_of(once).rate_target);
+              v->name, facts_of(often).fpr_target, facts_of(once).fpr_target);
         CHECK(bytes.size <= o.bytes, "%s: %zu bytes", v->name, bytes.size);
         bytes_free(&bytes);
     }

@@ -1,10 +1,10 @@
 /* threads.c - many threads add to one shared filter, or to one builder, and lose no key
  *
- * Four threads add their own keys, singly and in batches, and at once ask for what they have
- * added themselves (which they must see) while the others go on.  Afterwards every key of
- * every thread is there and the bytes are those of a filter filled by one thread.  So it is with a
- * large file that is opened to be changed, and with a builder, in memory and past its limit.  Meant
- * to be built with ThreadSanitizer too. */
+ * Four threads add their own keys, singly and in batches, and at once query the keys that they
+ * have added (which they must find) while the others continue.  Afterwards every key of
+ * every thread is found and the bytes are those of a filter filled by one thread.  The same holds
+ * for a large file opened for update, and for a builder, in memory and past its limit.  Meant to be
+ * built with ThreadSanitizer too. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,12 +47,12 @@ static void *work(void *argument) {
 }
 
 /* `overlap`: all threads add the same keys, which makes them meet at the same words. */
-static void share(const struct variant *v, size_t each, double rate, bool overlap, bool decoded) {
+static void share(const struct variant *v, size_t each, double fpr, bool overlap, bool decoded) {
     const size_t total = overlap ? each : each * THREADS;
     uint64_t *hashes = hashes_make(total, run_seed(), STREAM_MEMBERS);
-    tamis_options o = variant_options(v, total, rate);
+    tamis_options o = variant_options(v, total, fpr);
     o.shared = true;
-    tamis_filter *f = NULL, *alone = variant_create(v, total, rate);
+    tamis_filter *f = NULL, *alone = variant_create(v, total, fpr);
     CHECK(tamis_create(&o, &f) == TAMIS_OK, "%s: create shared", v->name);
     if (decoded && f != NULL) { /* a filter that was opened as shared */
         struct bytes bytes = bytes_of(f);
@@ -82,12 +82,13 @@ static void share(const struct variant *v, size_t each, double rate, bool overla
           (unsigned long long)lost);
     CHECK(not_ok == 0, "%s: %llu adds failed", v->name, (unsigned long long)not_ok);
     const size_t found = tamis_contains_hash_batch(f, hashes, total, NULL);
-    CHECK(found == total, "%s: %zu of %zu keys are there", v->name, found, total);
+    CHECK(found == total, "%s: %zu of %zu keys are found", v->name, found, total);
     CHECK(facts_of(f).adds == (uint64_t)each * THREADS, "%s: %llu adds counted, %zu made", v->name,
           (unsigned long long)facts_of(f).adds, each * THREADS);
     if (!overlap) {
-        /* Wrong "not fresh"s are false positives: far fewer than the final rate allows. */
-        CHECK((double)old_news <= (double)total * rate + 100, "%s: %llu of %zu new keys not fresh",
+        /* A new key reported as not fresh is a false positive: far fewer than the final rate
+         * allows. */
+        CHECK((double)old_news <= (double)total * fpr + 100, "%s: %llu of %zu new keys not fresh",
               v->name, (unsigned long long)old_news, total);
         tamis_add_hash_batch(alone, hashes, total, NULL, NULL);
         struct bytes bytes = bytes_of(alone);
@@ -106,7 +107,7 @@ struct starter {
     tamis_filter *filter;
     const uint64_t *hashes;
     size_t count;
-    atomic_bool *go; /* all at once: who comes later finds the pieces marked */
+    atomic_bool *go; /* all at once: later threads find the pieces marked */
 };
 
 static void *start_and_add(void *argument) {
@@ -128,8 +129,8 @@ static void add_in_threads(tamis_filter *f, const uint64_t *hashes, size_t each)
     for (size_t t = 0; t < THREADS; t++) pthread_join(threads[t], NULL);
 }
 
-/* Of a file that is changed in place only what the keys touched is written, so none of its pieces
- * may be forgotten.  One that was would look damaged: it is not as its checksum says. */
+/* An update in place writes only the pieces that keys touched, so none may be missed: a missed
+ * piece would not match its checksum. */
 static void change_file(const struct variant *v) {
     enum { EACH = 300, BITS_PER_KEY = 10 };
     const uint64_t bytes = (uint64_t)48 << 20;
@@ -141,7 +142,7 @@ static void change_file(const struct variant *v) {
     snprintf(path, sizeof path, "%s/shared.tamis", run_directory());
     CHECK(f != NULL && tamis_save(f, path, true) == TAMIS_OK, "%s: save", v->name);
     tamis_free(f);
-    open.change = open.shared = true;
+    open.update = open.shared = true;
     for (size_t round = 0; round <= run_pick(10, 20, 200); round++) {
         f = NULL;
         CHECK(tamis_open(path, &open, &f) == TAMIS_OK, "%s: open", v->name);
@@ -218,7 +219,7 @@ static void build(const struct variant *v, size_t each, uint64_t memory) {
     tamis_filter *alone = build_by(v, hashes, each, 0, false);
     if (f == NULL || alone == NULL) return;
     const size_t found = tamis_contains_hash_batch(f, hashes, total, NULL);
-    CHECK(found == total, "%s: %zu of %zu keys are there", v->name, found, total);
+    CHECK(found == total, "%s: %zu of %zu keys are found", v->name, found, total);
     struct bytes bytes = bytes_of(alone);
     CHECK(encodes_to(f, &bytes), "%s: other bytes than one thread alone", v->name);
     bytes_free(&bytes);

@@ -1,4 +1,4 @@
-// beside.cc - beside LevelDB's own filter: fewer misses in as many bytes; and built in is built in
+// beside.cc - compared with LevelDB's own filter: fewer false positives in the same bytes
 //
 // The same keys in filters of both, for blocks of 10 to 2000 keys; then a database of the
 // `builtin` policy, whose tables have LevelDB's own filters under LevelDB's own name.
@@ -67,11 +67,11 @@ static void compare(const tamis_leveldb *mine, const leveldb::FilterPolicy &thei
     need(ours.hits * 4 < own.hits, "not a quarter of LevelDB's misses");
 }
 
-// Every filter of every table can be read as LevelDB's, and knows the keys.
+// Every filter of every table can be read as LevelDB's and contains the keys.
 static void builtin(const std::string &path, Random &random) {
     tamis_leveldb_options want = TAMIS_LEVELDB_INIT;
     want.builtin = true;
-    want.rate = 0.01;
+    want.fpr = 0.01;
     leveldb_filterpolicy_t *policy = nullptr;
     need(tamis_leveldb_policy(&want, &policy) == TAMIS_OK, "no built-in policy");
     leveldb_options_t *options = leveldb_options_create();

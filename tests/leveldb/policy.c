@@ -1,8 +1,8 @@
 /* policy.c - the policy for LevelDB: no key is lost, in filters and in databases
  *
- * Filters: every kind of options, keys with repeats, from many threads at once, and bytes that
- * nobody wrote.  Databases: written, overwritten, deleted from, compacted, closed, opened with
- * another policy; each key must be found each time. */
+ * Filters: all options, duplicate keys, many threads at once, and random bytes.  Databases:
+ * written, overwritten, deleted from, compacted, closed, opened with another policy; each key must
+ * be found each time. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static tamis_leveldb_options options_at(size_t index) {
         case 0:
             break;
         case 1:
-            o.rate = 0.01;
+            o.fpr = 0.01;
             break;
         case 2:
             o.bits_per_key = 1;
@@ -31,7 +31,7 @@ static tamis_leveldb_options options_at(size_t index) {
             break;
         case 4:
             o.kind = TAMIS_RIBBON;
-            o.rate = 1e-5;
+            o.fpr = 1e-5;
             break;
         default:
             o.secret = secret;
@@ -51,12 +51,12 @@ static size_t key_make(uint64_t number, char key[32]) {
 
 /* -------------------------------------------------------------------------- filters */
 
-#define KEYS_MOST 700
+#define KEYS_MAX 700
 
 struct keys {
-    char text[KEYS_MOST][32];
-    const char *at[KEYS_MOST];
-    size_t lengths[KEYS_MOST];
+    char text[KEYS_MAX][32];
+    const char *at[KEYS_MAX];
+    size_t lengths[KEYS_MAX];
 };
 
 /* `count` keys from `first` on, each `versions` times. */
@@ -69,13 +69,13 @@ static void keys_make(struct keys *k, uint64_t first, size_t count, size_t versi
 
 static void one_filter(const tamis_leveldb *policy, size_t index, uint64_t round) {
     struct keys k;
-    const size_t versions = 1 + round % 3, count = versions * (1 + round * 7 % (KEYS_MOST / 3));
+    const size_t versions = 1 + round % 3, count = versions * (1 + round * 7 % (KEYS_MAX / 3));
     size_t length = 0;
     keys_make(&k, round * 1000, count, versions);
     char *filter = tamis_leveldb_filter(policy, k.at, k.lengths, (int)count, &length);
     CHECK(length >= 1, "an empty filter means \"no key\" to LevelDB");
     const tamis_leveldb_options o = options_at(index);
-    const double bits = o.rate > 0 ? 0 : o.bits_per_key > 0 ? o.bits_per_key : 10;
+    const double bits = o.fpr > 0 ? 0 : o.bits_per_key > 0 ? o.bits_per_key : 10;
     CHECK(bits == 0 || (double)length <= bits * (double)(count / versions) / 8 + 2,
           "policy %zu: %zu bytes for %zu keys", index, length, count / versions);
     for (size_t i = 0; i < count; i++) {
@@ -105,7 +105,8 @@ static void strange_bytes(void) {
     CHECK(tamis_leveldb_match(policy, "key", 3, "", 0), "no bytes at all");
     for (uint64_t round = 0; round < run_pick(20000, 100000, 1000000); round++) {
         const size_t length = 1 + (size_t)rng_below(&r, 60);
-        char *bytes = NEED(char, length); /* of its own, so that a sanitizer sees its end */
+        char *bytes =
+            NEED(char, length); /* exact size, so that a sanitizer detects reads beyond it */
         for (size_t i = 0; i < length; i++) bytes[i] = (char)rng_next(&r);
         const bool unknown = (uint8_t)bytes[length - 1] >= 0xe0;
         const bool match = tamis_leveldb_match(policy, "key", 3, bytes, length);
@@ -115,7 +116,7 @@ static void strange_bytes(void) {
     tamis_leveldb_free(policy);
 }
 
-/* CHECK is not for several threads: the keys that are lost are counted. */
+/* CHECK is not thread-safe: lost keys are counted instead. */
 static void *thread_main(void *context) {
     const tamis_leveldb *policy = context;
     struct keys k;
@@ -154,21 +155,22 @@ static void refusals(void) {
     o.bits_per_key = 1000;
     CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_ARGUMENT && !out, "1000 bits");
     o.bits_per_key = 10;
-    o.rate = 0.01;
+    o.fpr = 0.01;
     CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_ARGUMENT, "bits and a rate");
     o.bits_per_key = 0;
-    o.rate = 1;
-    CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_RATE, "rate 1");
-    o.rate = 1e-12;
-    CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_TOO_FINE, "rate 1e-12");
-    o.rate = 0.01;
+    o.fpr = 1;
+    CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_FPR, "rate 1");
+    o.fpr = 1e-12;
+    CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_FPR_TOO_LOW, "rate 1e-12");
+    o.fpr = 0.01;
     o.kind = TAMIS_GROWING;
     CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_UNSUPPORTED, "growing");
     o.kind = TAMIS_AUTO;
     o.builtin = true;
-    CHECK(tamis_leveldb_create(&o, &policy) == TAMIS_E_UNSUPPORTED, "built in, by its parts");
+    CHECK(tamis_leveldb_create(&o, &policy) == TAMIS_E_UNSUPPORTED,
+          "builtin with tamis_leveldb_create");
     o.secret = secret;
-    CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_UNSUPPORTED, "built in, with a secret");
+    CHECK(tamis_leveldb_policy(&o, &out) == TAMIS_E_UNSUPPORTED, "builtin with a secret");
 }
 
 /* ------------------------------------------------------------------------- databases */
@@ -195,7 +197,8 @@ static bool database_open(struct database *d, const tamis_leveldb_options *o) {
     d->writing = leveldb_writeoptions_create();
     d->reading = leveldb_readoptions_create();
     leveldb_options_set_create_if_missing(d->options, 1);
-    leveldb_options_set_write_buffer_size(d->options, 128 << 10); /* so that there are tables */
+    leveldb_options_set_write_buffer_size(d->options,
+                                          128 << 10); /* small, so that tables are written */
     leveldb_options_set_filter_policy(d->options, d->policy);
     d->db = leveldb_open(d->options, d->path, &error);
     return went_well(error, "open");
@@ -209,7 +212,7 @@ static void database_close(struct database *d) {
     leveldb_filterpolicy_destroy(d->policy);
 }
 
-/* Key i has the value of its last writing, or was deleted (every seventh). */
+/* Key i has the value that was written last, or was deleted (every seventh). */
 static bool is_deleted(uint64_t i) { return i % 7 == 3; }
 
 static void fill(struct database *d, uint64_t keys, int writing) {
@@ -225,14 +228,14 @@ static void fill(struct database *d, uint64_t keys, int writing) {
     went_well(error, "put");
 }
 
-/* Key i must be there, or must not. */
+/* Checks that key i is present, or deleted. */
 static void read_key(const struct database *d, uint64_t i, bool there, int writing) {
     char key[32], wanted[100], *error = NULL;
     size_t size;
     char *value = leveldb_get(d->db, d->reading, key, key_make(i, key), &size, &error);
     went_well(error, "get");
     if (!there) {
-        CHECK(value == NULL, "key %llu is there", (unsigned long long)i);
+        CHECK(value == NULL, "key %llu is present", (unsigned long long)i);
     } else if (CHECK(value != NULL, "key %llu is lost", (unsigned long long)i)) {
         snprintf(wanted, sizeof wanted, "%llu %d", (unsigned long long)i, writing);
         CHECK(strcmp(value, wanted) == 0, "key %llu is '%s'", (unsigned long long)i, value);
@@ -245,7 +248,7 @@ static void read_first(const struct database *d, uint64_t keys, int writing) {
     tally("gets", keys);
 }
 
-/* All keys, and as many that never were. */
+/* All keys, and as many absent ones. */
 static void read_back(const struct database *d, uint64_t keys, int writing) {
     read_first(d, keys, writing);
     for (uint64_t i = keys; i < 2 * keys; i++) read_key(d, i, false, 0);
@@ -260,7 +263,7 @@ static void database_drop(struct database *d) {
     leveldb_options_destroy(options);
 }
 
-/* Written twice with one policy, then read with the next one, which knows the filters or not. */
+/* Written twice with one policy, then read with the next one, which may not know its filters. */
 static void one_database(size_t index) {
     const uint64_t keys = run_pick(3000, 20000, 100000);
     tamis_leveldb_options o = options_at(index), other = options_at((index + 1) % POLICIES);

@@ -1,4 +1,4 @@
-/* Guava.java - Guava's half of the live test: see guava.c, which tells what is exchanged.
+/* Guava.java - Guava's half of the live test: guava.c describes what is exchanged.
  *
  *     java Guava check COUNT FILE   reads what tamis wrote, compares it with its own
  *     java Guava write COUNT FILE   writes its own
@@ -47,7 +47,7 @@ public class Guava {
         }
     }
 
-    /* MURMUR128_MITZ_32 cannot be asked for; an empty stream that names it can be read. */
+    /* There is no way to create MURMUR128_MITZ_32; an empty stream that names it can be read. */
     @SuppressWarnings("unchecked")
     static BloomFilter<Object> create(int which, long capacity, double rate, int strategy) throws IOException {
         Funnel<Object> funnel = (Funnel<Object>) funnel(which);

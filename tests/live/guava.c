@@ -1,17 +1,17 @@
 /* guava.c - tamis's half of the live test with Guava; Guava.java is the other
  *
- *     guava write COUNT FILE   makes COUNT random filters and writes them
- *     guava read COUNT FILE    reads those that Guava made of the same keys
+ *     guava write COUNT FILE   writes COUNT random filters
+ *     guava read COUNT FILE    reads Guava's filters of the same keys
  *
- * Both halves draw the same numbers (SplitMix64), so neither tells the other which keys a
- * filter has.  A file is a sequence of: u32be length, a stream, u64be answers to 64 probes. */
+ * Both halves generate the same numbers (SplitMix64), so the keys of a filter need not be
+ * exchanged.  A file is a sequence of: u32be length, a stream, u64be answers to 64 probes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tamis.h"
 
-enum { PROBES = 64, KEY_MOST = 64 };
+enum { PROBES = 64, KEY_MAX = 64 };
 
 static uint64_t next(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -25,22 +25,22 @@ static void die(const char *what, size_t filter) {
     exit(1);
 }
 
-/* What filter number i is. */
+/* The parameters of filter number i. */
 struct recipe {
     uint64_t state;
     uint64_t capacity, keys;
     unsigned funnel, strategy;
-    double rate;
+    double fpr;
 };
 
 static struct recipe recipe_of(size_t i) {
-    static const double rates[] = {0.5, 0.3, 0.1, 0.03, 0.01, 0.001, 1e-6};
+    static const double fprs[] = {0.5, 0.3, 0.1, 0.03, 0.01, 0.001, 1e-6};
     struct recipe r = {.state = i};
     r.capacity = 1 + next(&r.state) % (UINT64_C(1) << (next(&r.state) % 11));
     r.keys = next(&r.state) % (r.capacity + 1);
     r.funnel = (unsigned)(next(&r.state) % 5);
     r.strategy = (unsigned)(next(&r.state) % 2);
-    r.rate = rates[next(&r.state) % 7];
+    r.fpr = fprs[next(&r.state) % 7];
     return r;
 }
 
@@ -49,7 +49,7 @@ static void store(uint8_t *to, uint64_t value, size_t bytes) {
 }
 
 /* The bytes that a funnel makes of the next key: bytes, long, int, UTF-8, UTF-16. */
-static size_t key_of(struct recipe *r, uint8_t key[KEY_MOST]) {
+static size_t key_of(struct recipe *r, uint8_t key[KEY_MAX]) {
     const uint64_t x = next(&r->state);
     size_t length = 0;
     char text[24];
@@ -80,10 +80,10 @@ static size_t key_of(struct recipe *r, uint8_t key[KEY_MOST]) {
 static tamis_filter *make(struct recipe *r, size_t i) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f;
-    uint8_t key[KEY_MOST];
+    uint8_t key[KEY_MAX];
     o.format = r->strategy == 0 ? "guava32" : "guava";
     o.capacity = r->capacity;
-    o.rate = r->rate;
+    o.fpr = r->fpr;
     if (tamis_create(&o, &f) != TAMIS_OK) die("cannot be made", i);
     for (uint64_t k = 0; k < r->keys; k++) {
         const size_t length = key_of(r, key);
@@ -94,7 +94,7 @@ static tamis_filter *make(struct recipe *r, size_t i) {
 
 static uint64_t answers_of(const tamis_filter *f, struct recipe *r) {
     uint64_t answers = 0;
-    uint8_t key[KEY_MOST];
+    uint8_t key[KEY_MAX];
     for (int i = 0; i < PROBES; i++) {
         const size_t length = key_of(r, key);
         answers |= (uint64_t)tamis_contains(f, key, length) << i;
@@ -112,13 +112,13 @@ static uint64_t get(FILE *file, int bytes) {
     return value;
 }
 
-/* Rates that leave a small filter without bits are refused by both. */
+/* Both reject rates that leave a small filter without bits. */
 static bool is_refused(const struct recipe *r) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
     o.format = "guava";
     o.capacity = r->capacity;
-    o.rate = r->rate;
+    o.fpr = r->fpr;
     const bool refused = tamis_create(&o, &f) != TAMIS_OK;
     tamis_free(f);
     return refused;

@@ -2,7 +2,7 @@
 count=500
 [ "${1-}" = --full ] && count=10000
 jar=/usr/share/java/guava.jar
-if ! command -v javac >/dev/null || [ ! -e "$jar" ]; then echo "no Java or no Guava here"; exit 77; fi
+if ! command -v javac >/dev/null || [ ! -e "$jar" ]; then echo "skipped: javac or Guava is not installed"; exit 77; fi
 set -e
 javac -nowarn -Xlint:none -proc:none -cp "$jar" -d . "$LIVE/Guava.java"
 "$PROGRAM" write $count mine

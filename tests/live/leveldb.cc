@@ -1,7 +1,7 @@
-// leveldb.cc - live with libleveldb: filters of its policy, and tables of its databases
+// leveldb.cc - with libleveldb: filters of its policy, and tables of its databases
 //
-// Every filter that tamis makes has the policy's bytes and answers; the policy obeys those that
-// tamis wrote; the tables of a database answer as the filters in them.
+// Every filter that tamis creates has the policy's bytes and answers; the policy accepts filters
+// that tamis wrote; the tables of a database answer as the filters in them.
 #include <leveldb/comparator.h>
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
@@ -72,7 +72,7 @@ static void one_filter(Random &random) {
     tamis_free(f);
 }
 
-// Puts the keys into a database, and closes it.
+// Inserts the keys into a database and closes it.
 static void fill(Random &random, const std::string &path, leveldb::Options options,
                  const std::vector<std::string> &keys) {
     std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(10));
@@ -130,7 +130,7 @@ static size_t one_database(Random &random, const std::string &path, bool compres
     return parts;
 }
 
-// Orders that are not that of the bytes, and of which a table does not tell.
+// Orders that are not bytewise; a table does not record them.
 class Order : public leveldb::Comparator {
    public:
     explicit Order(bool fold) : fold_(fold) {}

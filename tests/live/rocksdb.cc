@@ -1,6 +1,6 @@
-// rocksdb.cc - live with librocksdb: tables written by it, Bloom and Ribbon and the old Bloom
+// rocksdb.cc - with librocksdb: tables written by it, with Bloom, Ribbon and legacy Bloom filters
 //
-// The filter of each table is read, answers for its keys, and is made again with the same bytes.
+// The filter of each table is read, contains its keys, and is rebuilt with the same bytes.
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
@@ -86,8 +86,8 @@ static void one_table(Random &random, const Kind &kind) {
     tamis_container_free(c);
 }
 
-// A filter of prefixes alone is refused: asked for a key it would say that it is absent.  With the
-// keys in it, too, it is read.
+// A filter of prefixes alone is rejected: it would report whole keys as absent.  A filter of
+// prefixes and keys is read.
 static void prefixes(bool whole) {
     rocksdb::BlockBasedTableOptions table;
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));

@@ -13,7 +13,7 @@
 #define KEYS 5000
 #define SHARDS 200
 
-static long refused_in = -1; /* so many requests from now; below 0: none */
+static long refused_in = -1; /* fail after this many requests; below 0: never */
 
 static bool is_refused(void) { return refused_in >= 0 && refused_in-- == 0; }
 
@@ -69,7 +69,7 @@ static bool add_without(tamis_cluster *cluster, struct keys *keys, long request)
 int main(int argc, char **argv) {
     static struct keys keys;
     const tamis_cluster_options where = {.servers = getenv("TAMIS_REDIS")};
-    const tamis_sharded want = {.shards = SHARDS, .capacity = 2 * KEYS, .rate = 0.01};
+    const tamis_sharded want = {.shards = SHARDS, .capacity = 2 * KEYS, .fpr = 0.01};
     run_start(argc, argv, "client");
     fill(&keys);
     bool existed, added = false;

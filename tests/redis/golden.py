@@ -49,7 +49,7 @@ def matches(pattern, text):
 
 
 def play(client, protocol, path):
-    """Runs the file; returns what was otherwise than it says."""
+    """Runs the file; returns the differences."""
     wrong = []
     client.do("FLUSHALL")
     for number, line, replies in entries(path):

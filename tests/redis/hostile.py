@@ -71,8 +71,8 @@ def questions(key, cuckoo):
 
 
 def exercise(client, key, cuckoo):
-    """Asks a filter that should not be there everything; the server must survive it, and what it
-    then saves it must be able to load: else it would not start again."""
+    """Runs every command on a hostile filter: the server must survive, and must be able to load
+    what it saves; otherwise it would not start again."""
     for command in questions(key, cuckoo):
         start = time.monotonic()
         reply = client.call(*command)
@@ -84,7 +84,7 @@ def exercise(client, key, cuckoo):
 
 
 def refused(client, payload, what, cuckoo):
-    """RESTORE says `Bad data format`, and leaves nothing."""
+    """RESTORE replies `Bad data format` and leaves no key."""
     reply = client.call("RESTORE", "target", "0", payload, "REPLACE")
     if reply == "OK":
         exercise(client, "target", cuckoo)

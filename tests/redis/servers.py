@@ -22,7 +22,7 @@ from resp import Broken, Client, Error
 
 
 class Skip(Exception):
-    """The test cannot run here; says why."""
+    """The test cannot run here, for this reason."""
 
 
 MODULE = os.environ.get("TAMIS_MODULE", "")
@@ -173,7 +173,7 @@ class Server:
         self.stop(save=save)
         return self.start()
 
-    # ---- what it says
+    # ---- state
 
     def log(self):
         text = ""
@@ -220,7 +220,7 @@ class Server:
 
     def settle(self):
         """Waits until the module has done what it does behind: copies, unions, frees."""
-        until(lambda: self.info("bf_jobs_behind") == "0", what="the end of the work behind")
+        until(lambda: self.info("bf_background_jobs") == "0", what="the end of the work behind")
 
     def cpu_seconds(self):
         """User and system time of the process."""

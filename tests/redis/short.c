@@ -1,19 +1,19 @@
-/* short.c - law: an item that a filter has taken is there, whatever memory was refused before
+/* short.c - law: an item that a filter has accepted is found, whichever allocation failed before
  *
  * The filters of the module without a server, on an allocator that refuses the N-th request, or all
- * from the N-th on: for every N, until a run needs no more.  What is not freed AddressSanitizer
- * tells. */
+ * from the N-th on: for every N, until a run needs no more.  AddressSanitizer reports
+ * leaks. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "bf.h"
-#include "cf.h"
-#include "memory.h"
+#include "filters/bf.h"
+#include "filters/cf.h"
+#include "server/memory.h"
+#include "server/worker.h"
 #include "support/check.h"
-#include "worker.h"
 
 /* ---- memory, as memory.h has it */
 
@@ -32,7 +32,7 @@ void *memory_alloc(size_t size) { return is_refused() ? NULL : malloc(size); }
 void *memory_zeroed(size_t size) { return is_refused() ? NULL : calloc(1, size); }
 void memory_free(void *block) { free(block); }
 bool memory_is_short(void) { return false; }
-_Noreturn void memory_end(size_t size) {
+_Noreturn void memory_exhausted(size_t size) {
     (void)size;
     abort(); /* nothing is saved here */
 }
@@ -65,7 +65,7 @@ struct model {
 };
 
 static struct items items_of(size_t first, size_t count) {
-    static char text[STORE_BATCH][16];
+    static char text[SCALABLE_BATCH][16];
     struct items items = {.count = count};
     for (size_t i = 0; i < count; i++) {
         items.length[i] = (size_t)snprintf(text[i], sizeof text[i], "item-%zu", first + i);
@@ -76,9 +76,9 @@ static struct items items_of(size_t first, size_t count) {
 
 static char round_name[80];
 
-static void compare(const char *what, const struct model *m, size_t at, const bool *answers) {
-    for (size_t i = 0; i < STORE_BATCH && at + i < ITEMS; i++) {
-        CHECK(answers[i] || m->times[at + i] <= 0, "%s: item %zu of `%s` is missing", round_name,
+static void compare(const char *what, const struct model *m, size_t at, const bool *results) {
+    for (size_t i = 0; i < SCALABLE_BATCH && at + i < ITEMS; i++) {
+        CHECK(results[i] || m->times[at + i] <= 0, "%s: item %zu of `%s` is missing", round_name,
               at + i, what);
     }
 }
@@ -93,32 +93,38 @@ static void bf_take(struct bf *f, struct model *m, size_t first, size_t count) {
 }
 
 static void bf_compare(const char *what, const struct bf *f, const struct model *m) {
-    for (size_t at = 0; f != NULL && at < ITEMS; at += STORE_BATCH) {
-        const struct items items = items_of(at, STORE_BATCH);
-        bool answers[STORE_BATCH];
-        bf_contains(f, &items, 0, answers);
-        compare(what, m, at, answers);
+    for (size_t at = 0; f != NULL && at < ITEMS; at += SCALABLE_BATCH) {
+        const struct items items = items_of(at, SCALABLE_BATCH);
+        bool results[SCALABLE_BATCH];
+        bf_contains(f, &items, 0, results);
+        compare(what, m, at, results);
     }
 }
 
-/* As RedisBloom would have made it. */
-static struct bf *legacy_bloom(uint64_t capacity) {
-    size_t length;
-    long long next;
-    struct legacy_link link;
-    struct bf_legacy like = {
-        .options = LEGACY_NOROUND | LEGACY_FORCE64, .growth = 2, .links = 1, .link = &link};
-    bf_legacy_size(capacity, 0.01, &link);
-    uint8_t *header = bf_legacy_chunk(&like, 0, &length, &next);
-    if (header == NULL) return NULL;
-    struct bf *f = bf_of_legacy(bf_legacy_from_header(header, length, UINT64_MAX));
-    free(header);
+/* As RedisBloom would have made it: the library's filter gives the header. */
+static tamis_filter *redisbloom_made(const tamis_options *o, tamis_kind kind, size_t header) {
+    tamis_filter *made = NULL, *f = NULL;
+    if (tamis_create(o, &made) != TAMIS_OK) abort();
+    const size_t size = (size_t)tamis_encoded_size(made);
+    uint8_t *bytes = malloc(size);
+    if (bytes == NULL || tamis_encode(made, bytes, size, NULL) != TAMIS_OK) abort();
+    f = redisbloom_open(kind, bytes, header, UINT64_MAX);
+    free(bytes);
+    tamis_free(made);
     return f;
 }
 
-static struct bf *new_bloom(uint64_t capacity, bool legacy) {
-    const struct bf_want want = {.error = 0.01, .capacity = capacity, .expansion = 2};
-    return legacy ? legacy_bloom(capacity) : bf_create(&want);
+static struct bf *new_redisbloom_bloom(uint64_t capacity) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.format = "redisbloom";
+    o.capacity = capacity;
+    return bf_of_redisbloom(
+        redisbloom_made(&o, TAMIS_GROWING, REDISBLOOM_CHAIN_HEADER + REDISBLOOM_SUB));
+}
+
+static struct bf *new_bloom(uint64_t capacity, bool redisbloom) {
+    const struct bf want = {.error = 0.01, .capacity = capacity, .expansion = 2};
+    return redisbloom ? new_redisbloom_bloom(capacity) : bf_create(&want, 0);
 }
 
 static void bf_unite(struct bf *into, struct model *m, const struct bf *from,
@@ -136,9 +142,9 @@ static void bf_take_more(struct bf *f, struct model *m, size_t first) {
     bf_free(other);
 }
 
-static void bloom_run(uint64_t capacity, bool legacy) {
+static void bloom_run(uint64_t capacity, bool redisbloom) {
     struct model mine = {{0}}, theirs = {{0}}, strange = {{0}}, both;
-    struct bf *a = new_bloom(capacity, legacy), *stranger = new_bloom(capacity, legacy);
+    struct bf *a = new_bloom(capacity, redisbloom), *stranger = new_bloom(capacity, redisbloom);
     struct bf *b = NULL, *united = NULL;
     if (a != NULL) bf_take(a, &mine, 0, 100);
     if (stranger != NULL) bf_take(stranger, &strange, 700, 100);
@@ -167,11 +173,11 @@ static void bloom_run(uint64_t capacity, bool legacy) {
     bf_free(stranger);
 }
 
-/* ---- cuckoo filters: with items that several layers have, which are taken out again */
+/* ---- cuckoo filters: with items that several stages have, which are taken out again */
 
 static void cf_take(struct cf *f, struct model *m, size_t first, size_t count) {
     const struct items items = items_of(first, count);
-    uint8_t results[STORE_BATCH];
+    uint8_t results[SCALABLE_BATCH];
     cf_add(f, &items, false, CF_TAKE_ALL, results);
     for (size_t i = 0; i < count; i++) m->times[first + i] += results[i] == CF_ADDED;
 }
@@ -186,36 +192,30 @@ static void cf_take_out(struct cf *f, struct model *m, size_t first, size_t coun
 }
 
 static void cf_compare(const char *what, const struct cf *f, const struct model *m) {
-    for (size_t at = 0; f != NULL && at < ITEMS; at += STORE_BATCH) {
-        const struct items items = items_of(at, STORE_BATCH);
-        bool answers[STORE_BATCH];
-        cf_contains_batch(f, &items, answers);
-        compare(what, m, at, answers);
+    for (size_t at = 0; f != NULL && at < ITEMS; at += SCALABLE_BATCH) {
+        const struct items items = items_of(at, SCALABLE_BATCH);
+        bool results[SCALABLE_BATCH];
+        cf_contains(f, &items, results);
+        compare(what, m, at, results);
     }
 }
 
-static struct cf *legacy_cuckoo(uint64_t capacity) {
-    size_t length;
-    long long next;
-    struct cf_legacy like = {
-        .buckets = 1, .bucket_size = 2, .iterations = 20, .expansion = 1, .tables = 1};
-    while (like.buckets * like.bucket_size < capacity) like.buckets *= 2;
-    uint8_t *header = cf_legacy_chunk(&like, 0, &length, &next);
-    if (header == NULL) return NULL;
-    struct cf *f = cf_of_legacy(cf_legacy_from_header(header, UINT64_MAX));
-    free(header);
-    return f;
+static struct cf *new_redisbloom_cuckoo(uint64_t capacity) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    o.format = "redisbloom:cuckoo";
+    o.capacity = capacity;
+    return cf_of_redisbloom(redisbloom_made(&o, TAMIS_CUCKOO, REDISBLOOM_CUCKOO_HEADER));
 }
 
-static void cuckoo_run(uint64_t capacity, bool legacy) {
-    const struct cf_want want = {
+static void cuckoo_run(uint64_t capacity, bool redisbloom) {
+    const struct cf want = {
         .error = 0.01, .capacity = capacity, .bucket_size = 2, .iterations = 20, .expansion = 1};
     struct model mine = {{0}}, theirs = {{0}};
-    struct cf *a = legacy ? legacy_cuckoo(capacity) : cf_create(&want);
+    struct cf *a = redisbloom ? new_redisbloom_cuckoo(capacity) : cf_create(&want);
     if (a == NULL) return;
     for (size_t at = 0; at < 400; at += 100) cf_take(a, &mine, at, 100);
     cf_take(a, &mine, 0, 50);
-    cf_take_out(a, &mine, 0, 20); /* not from where they are: from the tally */
+    cf_take_out(a, &mine, 0, 20); /* not from where they are: from the exact counts */
     struct cf *b = cf_copy(a);
     if (b != NULL) theirs = mine;
     cf_take_out(a, &mine, 0, 40);
@@ -232,7 +232,7 @@ static void cuckoo_run(uint64_t capacity, bool legacy) {
 /* ---- every request refused in turn */
 
 static void refuse_each(const char *name, void (*run)(uint64_t, bool), uint64_t capacity,
-                        bool legacy) {
+                        bool redisbloom) {
     bool was = true;
     for (uint64_t n = 0; was; n++) {
         const uint64_t before = refusals;
@@ -240,7 +240,7 @@ static void refuse_each(const char *name, void (*run)(uint64_t, bool), uint64_t 
         refused_at = n;
         snprintf(round_name, sizeof round_name, "%s for %llu, request %llu%s", name,
                  (unsigned long long)capacity, (unsigned long long)n, for_good ? " and on" : "");
-        run(capacity, legacy);
+        run(capacity, redisbloom);
         was = refusals != before;
     }
 }

@@ -1,5 +1,5 @@
 """siphash.py - SipHash-2-4, for the checksum of a filter's header: with a key of zeros, so that
-whoever changes a header can repair it."""
+a test that changes a header can repair it."""
 import struct
 
 _MASK = (1 << 64) - 1

@@ -1,8 +1,8 @@
 /* extension.c - the extension for SQLite, in this process: $TAMIS_EXTENSION is its file
  *
- * Values of every type as keys; NULL; filters out of constants, columns, subqueries and the
- * table-valued functions; other locales; damaged and hostile blobs; what a schema that is not
- * trusted may do; and memory that runs out in SQLite at every possible moment. */
+ * Values of every type as keys; NULL; filters from constants, columns, subqueries and the
+ * table-valued functions; other locales; damaged and hostile BLOBs; untrusted schemas; and failed
+ * allocations of SQLite at every point. */
 #define _POSIX_C_SOURCE 200809L /* mkfifo, setenv */
 #include <errno.h>
 #include <locale.h>
@@ -30,14 +30,14 @@ static sqlite3 *open_database(const char *encoding) {
     return opened;
 }
 
-/* Runs a statement; its first value as text (which is NULL for NULL), or the error. */
+/* Runs a statement; returns its first value as text (NULL for NULL), or the error. */
 struct answer {
     int code;
     bool null;
     char text[400];
 };
 
-static struct answer ask_with(const char *sql, const struct bytes *blob) {
+static struct answer query_with(const char *sql, const struct bytes *blob) {
     struct answer a = {SQLITE_OK, true, ""};
     sqlite3_stmt *statement = NULL;
     a.code = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
@@ -57,21 +57,21 @@ static struct answer ask_with(const char *sql, const struct bytes *blob) {
     return a;
 }
 
-static struct answer ask(const char *sql) { return ask_with(sql, NULL); }
+static struct answer query(const char *sql) { return query_with(sql, NULL); }
 
 static void expect(const char *sql, const char *wanted) {
-    const struct answer a = ask(sql);
+    const struct answer a = query(sql);
     CHECK(a.code == SQLITE_OK && !a.null && strcmp(a.text, wanted) == 0, "%s: code %d, %s", sql,
           a.code, a.null && a.code == SQLITE_OK ? "NULL" : a.text);
 }
 
 static void expect_null(const char *sql) {
-    const struct answer a = ask(sql);
+    const struct answer a = query(sql);
     CHECK(a.code == SQLITE_OK && a.null, "%s: code %d, %s", sql, a.code, a.text);
 }
 
 static void expect_error(const char *sql, const char *part) {
-    const struct answer a = ask(sql);
+    const struct answer a = query(sql);
     CHECK(a.code == SQLITE_ERROR && strstr(a.text, part) != NULL, "%s: code %d, %s", sql, a.code,
           a.text);
 }
@@ -79,13 +79,14 @@ static void expect_error(const char *sql, const char *part) {
 /* ------------------------------------------------------------------------- values */
 
 static void keys_of_every_type(void) {
-    ask("CREATE TABLE v(k)");
-    ask("INSERT INTO v VALUES ('apple'), ('fig'), (x'00ff'), (7), (-1), (2.5), (1e300), "
+    query("CREATE TABLE v(k)");
+    query(
+        "INSERT INTO v VALUES ('apple'), ('fig'), (x'00ff'), (7), (-1), (2.5), (1e300), "
         "(9007199254740993), (''), (NULL), ('gr\xc3\xbc\xc3\x9f')");
-    ask("CREATE TABLE f AS SELECT tamis_build(k, 1e-9, 'ribbon') AS filter FROM v");
+    query("CREATE TABLE f AS SELECT tamis_build(k, 1e-9, 'ribbon') AS filter FROM v");
     expect("SELECT count(*) FROM v, f WHERE tamis_contains(filter, k)", "10");
     expect("SELECT tamis_info(filter) ->> 'keys' FROM f", "10");
-    /* A value is the same key whatever its storage, and another type is another key. */
+    /* The storage of a value does not change its key; its type does. */
     expect("SELECT tamis_contains(filter, 7.0) FROM f", "1");
     expect("SELECT tamis_contains(filter, '7') FROM f", "0");
     expect("SELECT tamis_contains(filter, -1.0) FROM f", "1");
@@ -111,7 +112,7 @@ static void nulls(void) {
     expect_null("SELECT tamis_merge(filter, NULL) FROM f");
     expect_null("SELECT tamis_merge(NULL)");
     expect("SELECT count(*) FROM tamis_filter(NULL)", "0");
-    /* Of no keys at all it is a filter, which has none. */
+    /* No rows give an empty filter. */
     expect("SELECT tamis_contains(tamis_build(k), 1) FROM v WHERE 0", "0");
     expect("SELECT tamis_contains(tamis_build(NULL), 'x')", "0");
 }
@@ -139,39 +140,39 @@ static void options(void) {
     expect_error("SELECT tamis_build(k, 0.1, 'bloom', 'many') FROM v", "capacity");
     expect_error("SELECT tamis_build(k, 0.1, 'bloom', x'09') FROM v", "capacity");
     expect("SELECT tamis_info(tamis_build(k, 0.1, 'bloom', '64')) ->> 'capacity' FROM v", "64");
-    /* What comes after a NUL is not passed over. */
+    /* The bytes after a NUL count. */
     expect_error("SELECT tamis_build(k, 0.1, 'bloom' || char(0) || 's') FROM v", "no such kind");
     expect_error("SELECT tamis_contains(filter, 7, 'tamis' || char(0) || 's') FROM f",
                  "no such format");
     expect_error("SELECT kind FROM tamis_file('/etc/passwd' || char(0) || '.tamis')", "NUL");
 }
 
-/* ---------------------------------------------- filters that know how keys were made */
+/* ------------------------------------------------------------ filters with a key form */
 
 /* A filter of one key, in the table `typed`. */
 static void typed_filter(uint32_t type, uint32_t flags, const void *key, size_t length) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *filter = NULL;
-    o.rate = 1e-6;
+    o.fpr = 1e-6;
     o.form.type = type;
     o.form.flags = flags;
     CHECK(tamis_build(&o, &key, &length, 1, &filter) == TAMIS_OK, "build");
     struct bytes blob = bytes_of(filter);
     tamis_free(filter);
-    ask("CREATE TABLE IF NOT EXISTS typed(filter)");
-    ask("DELETE FROM typed");
-    ask_with("INSERT INTO typed VALUES (?1)", &blob);
+    query("CREATE TABLE IF NOT EXISTS typed(filter)");
+    query("DELETE FROM typed");
+    query_with("INSERT INTO typed VALUES (?1)", &blob);
     bytes_free(&blob);
 }
 
 static void numbers_as_records(void) {
-    /* 10^19 is no INTEGER of SQL, but it is a whole number and an u64. */
+    /* 10^19 is not an SQL INTEGER, but it is a whole number and a u64. */
     typed_filter(TAMIS_KEY_U64, 0, "\0\0\xe8\x89\x04\x23\xc7\x8a", 8);
     expect("SELECT tamis_contains(filter, 10000000000000000000) FROM typed", "1");
     expect("SELECT tamis_contains(filter, '10000000000000000000') FROM typed", "1");
     expect("SELECT tamis_contains(filter, 10000000000000002048) FROM typed", "0");
     expect("SELECT tamis_contains(filter, 1e20) FROM typed", "0");
-    /* Texts: that of SQL, and 7.0 = 7. */
+    /* Text as SQL prints it, and 7.0 = 7. */
     typed_filter(TAMIS_KEY_BYTES, TAMIS_KEY_FOLD_CASE, "0.1", 3);
     expect("SELECT tamis_contains(filter, 0.1) FROM typed", "1");
     typed_filter(TAMIS_KEY_BYTES, TAMIS_KEY_FOLD_CASE, "7", 1);
@@ -192,7 +193,7 @@ static void floats(void) {
     expect("SELECT tamis_contains(filter, 1e39) + tamis_contains(filter, '1e39') FROM typed", "0");
 }
 
-/* Makes the locale "comma", in which 0.5 is written 0,5; false if that cannot be. */
+/* Creates the locale "comma", in which 0.5 is written 0,5; false if that fails. */
 static bool comma_locale(void) {
     char command[1500];
     const char *const directory = run_directory();
@@ -201,39 +202,41 @@ static bool comma_locale(void) {
              "END LC_NUMERIC\n' >'%s/source' && localedef -c -i '%s/source' '%s/comma' "
              ">'%s/warnings' 2>&1; true",
              directory, directory, directory, directory);
-    if (system(command) != 0) return false; /* it warns of half a locale, and makes it */
+    if (system(command) != 0)
+        return false; /* localedef warns of an incomplete locale, and creates it */
     setenv("LOCPATH", directory, 1);
     return setlocale(LC_NUMERIC, "comma") != NULL;
 }
 
-/* The host's locale is no reason to miss a key. */
+/* The locale of the host does not change keys. */
 static void other_locale(void) {
     if (!comma_locale()) {
         fprintf(stderr, "there is no localedef here: other locales are left out\n");
         return;
     }
-    CHECK(strtod("0.5", NULL) == 0, "this is not the locale that it should be");
+    CHECK(strtod("0.5", NULL) == 0, "the locale is not in effect");
     floats();
     numbers_as_records();
     setlocale(LC_NUMERIC, "C");
 }
 
 static void changing(void) {
-    ask("CREATE TABLE b AS SELECT tamis_build(k, 0.001, 'bloom', 1000) AS filter FROM v");
+    query("CREATE TABLE b AS SELECT tamis_build(k, 0.001, 'bloom', 1000) AS filter FROM v");
     expect("SELECT tamis_contains(tamis_add(filter, 'new'), 'new') FROM b", "1");
     expect("SELECT tamis_contains(filter, 'new') FROM b", "0");
-    expect_error("SELECT tamis_add(filter, 'new') FROM f", "takes no more");
+    expect("SELECT fpr > 0 AND fpr < 0.02 FROM f, tamis_filter(f.filter)", "1");
+    expect_error("SELECT tamis_add(filter, 'new') FROM f", "accepts no further keys");
     expect_error("SELECT tamis_remove(filter, 'fig') FROM b", "cannot remove");
     expect(
         "SELECT tamis_contains(tamis_remove(tamis_build(k, 0.001, 'cuckoo'), 'fig'), 'fig') "
         "FROM v",
         "0");
-    /* The aggregate sees every row's filter, not the first one's again. */
-    ask("CREATE TABLE m(filter)");
+    /* The aggregate uses every row's filter, not the cached first one. */
+    query("CREATE TABLE m(filter)");
     for (int i = 0; i < 20; i++) {
         char sql[200];
         snprintf(sql, sizeof sql, "INSERT INTO m SELECT tamis_build(%d, 0.0001, 'bloom', 100)", i);
-        ask(sql);
+        query(sql);
     }
     expect(
         "WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99), "
@@ -252,9 +255,9 @@ static void changing(void) {
     expect_error("SELECT tamis_merge(f.filter, f.filter) FROM f", "cannot be merged");
 }
 
-/* Filters that differ from row to row, in every way in which they can come. */
+/* Filters that differ from row to row, from every source. */
 static void sources(void) {
-    /* Filter i has the key i - 1 alone; equal sizes, so their values may share an address. */
+    /* Filter i has only the key i - 1; sizes are equal, so values may share an address. */
     expect(
         "SELECT count(*) FROM m, (WITH n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n "
         "WHERE i < 19) SELECT i FROM n) WHERE tamis_contains(filter, i) = (m.rowid - 1 = i)",
@@ -289,11 +292,11 @@ static void files(void) {
     CHECK(tamis_build_hash(&o, h, 3, &filter) == TAMIS_OK, "build");
     CHECK(tamis_save(filter, path, true) == TAMIS_OK, "save");
     tamis_free(filter);
-    /* Keys that are hashes are asked for as integers. */
+    /* Keys that are hashes are looked up as integers. */
     snprintf(sql, sizeof sql, "SELECT sum(tamis_contains(filter, k)) FROM v, tamis_file('%s')",
              path);
-    ask("DELETE FROM v WHERE k > 3 AND k < 7");
-    ask("INSERT INTO v VALUES (2), (3)");
+    query("DELETE FROM v WHERE k > 3 AND k < 7");
+    query("INSERT INTO v VALUES (2), (3)");
     expect(sql, "2");
     snprintf(sql, sizeof sql, "SELECT kind || keys FROM tamis_file('%s', 'tamis')", path);
     expect(sql, "fuse3");
@@ -307,20 +310,20 @@ static void files(void) {
     snprintf(path, sizeof path, "%s/x.tamis", run_directory());
     /* Not from within a schema. */
     snprintf(sql, sizeof sql, "CREATE VIEW leak AS SELECT * FROM tamis_file('%s')", path);
-    ask(sql);
+    query(sql);
     expect_error("SELECT * FROM leak", "unsafe use");
-    ask("PRAGMA trusted_schema = 0");
-    ask("CREATE VIEW harmless AS SELECT tamis_contains(filter, 'fig') FROM f");
+    query("PRAGMA trusted_schema = 0");
+    query("CREATE VIEW harmless AS SELECT tamis_contains(filter, 'fig') FROM f");
     expect("SELECT * FROM harmless", "1");
-    ask("CREATE VIEW harmless2 AS SELECT kind FROM tamis_filter((SELECT filter FROM f))");
+    query("CREATE VIEW harmless2 AS SELECT kind FROM tamis_filter((SELECT filter FROM f))");
     expect("SELECT * FROM harmless2", "ribbon");
-    ask("CREATE INDEX pure ON b(tamis_contains(filter, 'fig'))");
+    query("CREATE INDEX pure ON b(tamis_contains(filter, 'fig'))");
     expect("SELECT count(*) FROM b WHERE tamis_contains(filter, 'fig') = 1", "1");
 }
 
 /* ------------------------------------------------------------------ damaged blobs */
 
-static const char *const asking[] = {
+static const char *const queries[] = {
     "SELECT tamis_contains(?1, 5)",
     "SELECT tamis_info(?1)",
     "SELECT tamis_add(?1, 5)",
@@ -329,7 +332,7 @@ static const char *const asking[] = {
     "SELECT tamis_contains(filter, 5) FROM tamis_filter(?1)",
     "SELECT tamis_contains(b, 5) FROM (SELECT ?1 AS b UNION ALL SELECT ?1)",
 };
-#define ASKING (sizeof asking / sizeof *asking)
+#define QUERIES (sizeof queries / sizeof *queries)
 
 static struct bytes filter_of_kind(const struct variant *v) {
     uint64_t *h = hashes_make(100, run_seed(), STREAM_MEMBERS);
@@ -340,24 +343,24 @@ static struct bytes filter_of_kind(const struct variant *v) {
     return b;
 }
 
-/* The good one is asked in between, so that what is remembered is the good one. */
+/* The good filter is queried in between, so that the cache has the good one. */
 static void damage(const struct bytes *good, uint64_t rounds, struct rng *r) {
     const size_t room = good->size + 300;
     const char *expected = "SELECT tamis_contains(?1, 5)";
-    const struct answer right = ask_with(expected, good);
+    const struct answer right = query_with(expected, good);
     for (uint64_t round = 0; round < rounds; round++) {
         struct bytes bad = bytes_new(room);
         memcpy(bad.data, good->data, good->size);
         bad.size = mutate(bad.data, good->size, room, r);
         const bool same = bad.size == good->size && memcmp(bad.data, good->data, good->size) == 0;
-        const struct answer a = ask_with(asking[round % ASKING], &bad);
-        CHECK(same || a.code == SQLITE_ERROR, "a damaged blob was taken: %s",
-              asking[round % ASKING]);
-        /* With its checksums made right it may be a filter: then it must only do no harm. */
+        const struct answer a = query_with(queries[round % QUERIES], &bad);
+        CHECK(same || a.code == SQLITE_ERROR, "a damaged BLOB was accepted: %s",
+              queries[round % QUERIES]);
+        /* With repaired checksums it may be accepted: then it must only be safe. */
         repair_sums(bad.data, bad.size);
-        ask_with(asking[round % ASKING], &bad);
+        query_with(queries[round % QUERIES], &bad);
         if (round % 16 == 0) {
-            const struct answer again = ask_with(expected, good);
+            const struct answer again = query_with(expected, good);
             CHECK(again.code == SQLITE_OK && strcmp(again.text, right.text) == 0,
                   "the good one answers otherwise");
         }
@@ -378,19 +381,19 @@ static void damaged_blobs(void) {
 }
 
 /* A table of one good filter and its damaged copies, all of one size, in one statement: the
- * good one before must not speak for the damaged one after. */
+ * cached good one must not answer for a damaged one. */
 static void damaged_neighbours(void) {
     struct bytes good = filter_of_kind(variant_at(0));
     struct rng r = {run_seed()};
-    ask("CREATE TABLE d(b)");
+    query("CREATE TABLE d(b)");
     for (int i = 0; i < 50; i++) {
-        ask("DELETE FROM d");
-        ask_with("INSERT INTO d VALUES (?1)", &good);
+        query("DELETE FROM d");
+        query_with("INSERT INTO d VALUES (?1)", &good);
         const size_t at = (size_t)rng_below(&r, good.size);
         good.data[at] ^= 1;
-        ask_with("INSERT INTO d VALUES (?1)", &good);
+        query_with("INSERT INTO d VALUES (?1)", &good);
         good.data[at] ^= 1;
-        const struct answer a = ask("SELECT tamis_contains(b, 1) FROM d");
+        const struct answer a = query("SELECT tamis_contains(b, 1) FROM d");
         CHECK(a.code == SQLITE_ERROR, "byte %zu of the second filter is wrong: code %d", at,
               a.code);
     }
@@ -399,7 +402,7 @@ static void damaged_neighbours(void) {
 
 /* ---------------------------------------------------------------- without memory */
 
-/* SQLite's own allocator, that fails from a given call on, or only there. */
+/* SQLite's allocator, failing from a given call on, or at that call only. */
 static sqlite3_mem_methods real;
 static long calls, fail_at;
 static bool fail_once;
@@ -426,7 +429,7 @@ static const char *const scenarios[] = {
 static void no_memory(void) {
     for (size_t s = 0; s < sizeof scenarios / sizeof *scenarios; s++) {
         fail_at = 0;
-        const struct answer right = ask(scenarios[s]);
+        const struct answer right = query(scenarios[s]);
         CHECK(right.code == SQLITE_OK, "%s: %s", scenarios[s], right.text);
         for (int once = 0; once < 2; once++) {
             struct answer a = {SQLITE_NOMEM, true, ""};
@@ -434,7 +437,7 @@ static void no_memory(void) {
                 calls = 0;
                 fail_at = at;
                 fail_once = once != 0;
-                a = ask(scenarios[s]);
+                a = query(scenarios[s]);
                 fail_at = 0;
                 CHECK(a.code == SQLITE_OK || a.code == SQLITE_NOMEM, "%s: allocation %ld: %d %s",
                       scenarios[s], at, a.code, a.text);
@@ -453,7 +456,7 @@ int main(int argc, char **argv) {
     failing.xMalloc = failing_malloc;
     failing.xRealloc = failing_realloc;
     sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* every allocation is seen */
+    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* every allocation is counted */
 
     /* Text of a database in UTF-16 is converted at every call. */
     static const char *const encodings[] = {"PRAGMA encoding = 'UTF-16'",
@@ -472,8 +475,8 @@ int main(int argc, char **argv) {
         files();
         if (i == 1) damaged_blobs();
         if (i == 1) damaged_neighbours();
-        CHECK(sqlite3_close(db) == SQLITE_OK, "statements are left");
+        CHECK(sqlite3_close(db) == SQLITE_OK, "statements are not finalised");
     }
-    CHECK(sqlite3_memory_used() == 0, "%lld bytes are left", (long long)sqlite3_memory_used());
+    CHECK(sqlite3_memory_used() == 0, "%lld bytes are not freed", (long long)sqlite3_memory_used());
     return run_end();
 }

@@ -1,4 +1,4 @@
-"""million.py EXTENSION: a million keys aggregated and asked from Python, and bad blobs"""
+"""million.py EXTENSION: a million keys aggregated and queried from Python, and damaged BLOBs"""
 import json
 import random
 import sqlite3
@@ -12,13 +12,13 @@ KEYS = 1_000_000
 db.execute("CREATE TABLE user(name TEXT)")
 db.executemany("INSERT INTO user VALUES (?)", ((f"user{i}",) for i in range(KEYS)))
 
-# One pass builds; the filter is bytes.
+# Build in one pass; the filter is a bytes object.
 (seen,) = db.execute("SELECT tamis_build(name, 0.01, 'ribbon') FROM user").fetchone()
 assert isinstance(seen, bytes) and len(seen) * 8 < 7.2 * KEYS, len(seen)
 facts = json.loads(db.execute("SELECT tamis_info(?)", (seen,)).fetchone()[0])
 assert facts["keys"] == KEYS and facts["kind"] == "ribbon", facts
 
-# Asked with a parameter, over a million rows, in one query.
+# Query a million rows in one statement, with the filter as a parameter.
 (found,) = db.execute("SELECT count(*) FROM user WHERE tamis_contains(?, name)", (seen,)).fetchone()
 assert found == KEYS, found
 (wrong,) = db.execute("SELECT count(*) FROM user WHERE tamis_contains(?, '-' || name)", (seen,)).fetchone()

@@ -1,4 +1,4 @@
-/* check.h - what the test programs share: a run, its effort, its counts and its failures
+/* check.h - shared by the test programs: a run, its effort, its counts and its failures
  *
  * A law is a plain program.  It starts a run, checks, and ends the run:
  *
@@ -10,8 +10,8 @@
  *     }
  *
  * Every program takes --quick (the inner loop), nothing, or --full (the long runs); --seed N
- * and --kind NAME for hunting.  Randomness comes from the run's seed only, which is fixed and
- * printed.  A program that checked nothing fails. */
+ * and --kind NAME to reproduce a failure.  Randomness comes from the run's seed only, which is
+ * fixed and printed.  A program that checked nothing fails. */
 #ifndef TESTS_SUPPORT_CHECK_H
 #define TESTS_SUPPORT_CHECK_H
 

@@ -42,32 +42,32 @@ const struct variant *variant_at(size_t index) {
     return index < variants_used ? &variants[index] : NULL;
 }
 
-tamis_options variant_options(const struct variant *v, uint64_t capacity, double rate) {
+tamis_options variant_options(const struct variant *v, uint64_t capacity, double fpr) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.kind = v->kind;
     o.arity = v->arity;
     o.stage = v->stage;
     o.capacity = capacity;
-    o.rate = rate;
+    o.fpr = fpr;
     return o;
 }
 
-tamis_filter *variant_build(const struct variant *v, double rate, const uint64_t *hashes,
+tamis_filter *variant_build(const struct variant *v, double fpr, const uint64_t *hashes,
                             size_t count) {
-    const tamis_options o = variant_options(v, 0, rate);
+    const tamis_options o = variant_options(v, 0, fpr);
     tamis_filter *f = NULL;
     const tamis_status status = tamis_build_hash(&o, hashes, count, &f);
-    CHECK(status == TAMIS_OK, "%s: build of %zu at rate %g gave %s", v->name, count, rate,
+    CHECK(status == TAMIS_OK, "%s: build of %zu at rate %g gave %s", v->name, count, fpr,
           tamis_status_name(status));
     return f;
 }
 
-tamis_filter *variant_create(const struct variant *v, uint64_t capacity, double rate) {
-    const tamis_options o = variant_options(v, capacity, rate);
+tamis_filter *variant_create(const struct variant *v, uint64_t capacity, double fpr) {
+    const tamis_options o = variant_options(v, capacity, fpr);
     tamis_filter *f = NULL;
     const tamis_status status = tamis_create(&o, &f);
     CHECK(status == TAMIS_OK, "%s: create for %llu at rate %g gave %s", v->name,
-          (unsigned long long)capacity, rate, tamis_status_name(status));
+          (unsigned long long)capacity, fpr, tamis_status_name(status));
     return f;
 }
 
@@ -260,11 +260,11 @@ static void *meter_alloc(void *context, size_t size) {
 static void meter_free(void *context, void *block, size_t size) {
     struct meter *m = (struct meter *)context;
     if (block == NULL) return;
-    size_t asked;
-    memcpy(&asked, (uint8_t *)block - METER_HEAD, sizeof asked);
-    if (asked != size) atomic_fetch_add(&m->wrong_size, 1);
+    size_t requested;
+    memcpy(&requested, (uint8_t *)block - METER_HEAD, sizeof requested);
+    if (requested != size) atomic_fetch_add(&m->wrong_size, 1);
     atomic_fetch_sub(&m->live, 1);
-    atomic_fetch_sub(&m->live_bytes, asked);
+    atomic_fetch_sub(&m->live_bytes, requested);
     free((uint8_t *)block - METER_HEAD);
 }
 
@@ -291,7 +291,7 @@ static double binomial_above(uint64_t trials, double p, uint64_t k) {
     return sum;
 }
 
-uint64_t binomial_most(uint64_t trials, double p, double sigmas) {
+uint64_t binomial_max(uint64_t trials, double p, double sigmas) {
     const double chance = 0.5 * erfc(sigmas / sqrt(2.0));
     const double mean = (double)trials * p;
     uint64_t low = (uint64_t)mean;

@@ -1,4 +1,4 @@
-/* filters.h - what the laws run over: variants of every kind in the registry, sets of keys,
+/* filters.h - the subjects of the laws: variants of every kind in the registry, sets of keys,
  * the bytes of a filter, and an allocator that counts and fails
  *
  * Uses the public header only. */
@@ -12,8 +12,8 @@
 
 /* ------------------------------------------------------------------ variants */
 
-/* A kind, or a kind with an option that changes its layout.  The list is made from
- * tamis_kind_next, so a new kind is in it by being registered. */
+/* A kind, or a kind with an option that changes its layout.  The list comes from
+ * tamis_kind_next, so it includes every registered kind. */
 struct variant {
     tamis_kind kind;
     uint32_t arity;
@@ -26,14 +26,14 @@ struct variant {
 const struct variant *variant_at(size_t index);
 
 /* Options for a variant; `allocator`, `seed` and so on are the caller's to add. */
-tamis_options variant_options(const struct variant *v, uint64_t capacity, double rate);
+tamis_options variant_options(const struct variant *v, uint64_t capacity, double fpr);
 
 /* Builds from hashes; a failure is a failed check and gives NULL. */
-tamis_filter *variant_build(const struct variant *v, double rate, const uint64_t *hashes,
+tamis_filter *variant_build(const struct variant *v, double fpr, const uint64_t *hashes,
                             size_t count);
 
-/* An empty filter that takes adds; a failure is a failed check and gives NULL. */
-tamis_filter *variant_create(const struct variant *v, uint64_t capacity, double rate);
+/* An empty filter that accepts adds; a failure is a failed check and gives NULL. */
+tamis_filter *variant_create(const struct variant *v, uint64_t capacity, double fpr);
 
 /* tamis_info that cannot fail. */
 tamis_facts facts_of(const tamis_filter *f);
@@ -60,7 +60,7 @@ enum { STREAM_MEMBERS = 1, STREAM_OTHERS = 2, STREAM_PROBES = 3 };
 uint64_t *hashes_make(size_t count, uint64_t seed, uint64_t stream);
 void hashes_fill(uint64_t *hashes, size_t count, uint64_t from, uint64_t seed, uint64_t stream);
 
-/* How many of `count` hashes of a stream, from the `from`-th on, the filter takes for its own. */
+/* How many of `count` hashes of a stream, from the `from`-th on, the filter reports as members. */
 uint64_t hits_in_stream(const tamis_filter *f, uint64_t count, uint64_t from, uint64_t seed,
                         uint64_t stream);
 
@@ -78,7 +78,7 @@ bool bytes_equal(const struct bytes *a, const struct bytes *b);
 void bytes_free(struct bytes *b);
 /* The first difference, for messages. */
 size_t bytes_difference(const struct bytes *a, const struct bytes *b);
-/* Is the filter, encoded, what `b` holds? */
+/* Does the filter encode to `b`? */
 bool encodes_to(const tamis_filter *f, const struct bytes *b);
 
 /* ----------------------------------------------------------------- allocator */
@@ -87,9 +87,9 @@ bool encodes_to(const tamis_filter *f, const struct bytes *b);
 struct meter {
     atomic_uint_fast64_t calls;      /* alloc calls, failed ones included */
     atomic_uint_fast64_t live;       /* blocks */
-    atomic_uint_fast64_t live_bytes; /* asked for */
+    atomic_uint_fast64_t live_bytes; /* requested */
     atomic_uint_fast64_t peak_bytes;
-    atomic_uint_fast64_t wrong_size; /* frees with another size than was asked for */
+    atomic_uint_fast64_t wrong_size; /* frees with another size than requested */
     uint64_t fail_at;                /* this call and all later ones fail; 0: none */
     bool fail_once;                  /* only that call */
     uint64_t limit;                  /* more bytes than this at once fail; 0: none */
@@ -102,10 +102,10 @@ tamis_allocator meter_allocator(struct meter *m);
 /* The most hits among `trials` that a true rate of `p` explains: the smallest k such that
  * more than k has a chance below that of exceeding `sigmas` standard deviations of a normal
  * distribution.  Exact (sums of binomial terms). */
-uint64_t binomial_most(uint64_t trials, double p, double sigmas);
+uint64_t binomial_max(uint64_t trials, double p, double sigmas);
 
-/* Keys of 8 bytes, for those formats that take no others: different integers, in memory of the
- * caller's. */
+/* Keys of 8 bytes, for formats that accept no others: different integers, in the caller's
+ * memory. */
 void integer_keys(uint64_t *integers, const void **keys, size_t *lengths, size_t count);
 
 #endif

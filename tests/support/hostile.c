@@ -117,7 +117,7 @@ static void change(tamis_filter *f) {
     (void)tamis_merge(f, f, TAMIS_UNION);
 }
 
-static void ask(const tamis_filter *f) {
+static void query(const tamis_filter *f) {
     uint64_t hashes[KEYS];
     bool answers[KEYS];
     tamis_facts facts = TAMIS_FACTS_INIT;
@@ -149,20 +149,20 @@ static size_t first_difference(const tamis_filter *f, const uint8_t *bytes, size
 
 size_t exercise(tamis_filter *f, const uint8_t *bytes, size_t size) {
     const size_t differs = first_difference(f, bytes, size);
-    ask(f);
+    query(f);
     tamis_filter *copy = NULL;
     if (tamis_clone(f, &copy) == TAMIS_OK) {
         change(copy);
-        ask(copy);
+        query(copy);
         (void)tamis_merge(copy, f, TAMIS_UNION);
         (void)tamis_merge(copy, f, TAMIS_INTERSECTION);
         tamis_free(copy);
     }
     copy = NULL;
-    if (tamis_convert(f, TAMIS_BLOOM, &copy) == TAMIS_OK) ask(copy);
+    if (tamis_convert(f, TAMIS_BLOOM, &copy) == TAMIS_OK) query(copy);
     tamis_free(copy);
     change(f);
-    ask(f);
+    query(f);
     tamis_free(f);
     return differs;
 }

@@ -15,7 +15,7 @@ static tamis_options native_options(const struct native_case *c, bool portable) 
     o.arity = c->arity;
     o.stage = tamis_kind_find(c->stage);
     o.capacity = c->capacity;
-    o.rate = c->rate;
+    o.fpr = c->fpr;
     o.seed = c->seed;
     o.portable = portable;
     if (c->keyed) o.secret = native_secret;

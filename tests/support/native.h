@@ -1,7 +1,7 @@
 /* native.h - how the vectors of our own format were made
  *
- * A row of vectors/native/manifest.tsv says all that is needed to make a file again: the
- * generator writes it, the law reads it, and both make the filter with the function here. */
+ * A row of vectors/native/manifest.tsv has everything needed to create a file again: the generator
+ * writes it, the law reads it, and both create the filter with the function here. */
 #ifndef TESTS_SUPPORT_NATIVE_H
 #define TESTS_SUPPORT_NATIVE_H
 
@@ -13,8 +13,8 @@ struct native_case {
     const char *stage; /* "-": none */
     const char *how;   /* "build": all keys at once; "add": one by one into `capacity` */
     uint64_t capacity;
-    size_t keys; /* the first so many of the file of keys */
-    double rate;
+    size_t keys; /* number of keys, from the start of the file of keys */
+    double fpr;
     uint64_t seed;
     bool keyed; /* with the secret 00 01 .. 0f */
     bool form;  /* with a key form */

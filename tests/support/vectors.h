@@ -1,8 +1,8 @@
 /* vectors.h - the files of other systems' filters, their keys and their answers
  *
  * All paths are relative to $TAMIS_VECTORS, or to the copy in the tree (tests/vectors, whose
- * README.md tells the layout).  A file that is missing or cannot be read ends the program: a
- * test that passes over half of its vectors is worse than one that fails. */
+ * README.md describes the layout).  A missing or unreadable file ends the program: a test that
+ * skips half of its vectors is worse than one that fails. */
 #ifndef TESTS_SUPPORT_VECTORS_H
 #define TESTS_SUPPORT_VECTORS_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A block of exactly `length` bytes, so that a sanitizer sees what is read beyond it; NULL
+/* A block of exactly `length` bytes, so that a sanitizer detects reads beyond it; NULL
  * for none. */
 struct vector_bytes {
     uint8_t *at;

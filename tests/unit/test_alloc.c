@@ -1,4 +1,4 @@
-/* test_alloc.c - blocks and tables, by malloc, by mapping and by an allocator of the caller */
+/* test_alloc.c - blocks and tables from malloc, mappings and a caller's allocator */
 #define _DEFAULT_SOURCE 1 /* syscall */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,15 +65,15 @@ static void test_tables(void **state) {
 }
 
 #if defined(__linux__) && defined(SYS_munmap)
-/* In the place of the system's: where the last stretch began that was given back. */
+/* Replaces the system's munmap: records the start of the last unmapped range. */
 static uintptr_t given_back;
 int munmap(void *at, size_t length) {
     given_back = (uintptr_t)at;
     return (int)syscall(SYS_munmap, at, length);
 }
 
-/* What is mapped behind a table for alignment alone begins with a page, where these are of 64 KiB,
- * too: the system would not take it back otherwise. */
+/* The part of a mapping behind a table begins at a page, also with pages of 64 KiB: otherwise the
+ * system could not unmap it. */
 static void test_large_pages(void **state) {
     const uint64_t four = UINT64_C(4) << 20;
     const uint64_t sizes[] = {four, four + 1, four + 4096, four + 65536, four + 100000};
@@ -100,7 +100,7 @@ static void plain_free(void *context, void *block, size_t size) {
     free(block);
 }
 
-/* Tables come from `zeroed` where there is one, and other blocks do not. */
+/* Tables come from `zeroed` if it is set; other blocks do not. */
 static void test_zeroed(void **state) {
     size_t calls = 0;
     const tamis_allocator own = {never_alloc, plain_free, &calls, count_zeroed};

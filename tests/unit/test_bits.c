@@ -1,4 +1,4 @@
-/* test_bits.c - the arithmetic of core/bits.h and core/ones.h against slow definitions */
+/* test_bits.c - the arithmetic of core/bits.h and core/popcount.h against slow definitions */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "../support/check.h"
 #include "core/bits.h"
-#include "core/ones.h"
+#include "core/popcount.h"
 
 #define ROUNDS 200000
 
@@ -118,18 +118,18 @@ static void test_count_ones(void **state) {
     uint8_t *table = NEED(uint8_t, SIZE);
     struct rng r = {4};
     (void)state;
-    assert_int_equal(tamis__count_ones(table, SIZE), 0);
-    assert_int_equal(tamis__count_ones(table, 0), 0);
+    assert_int_equal(tamis__popcount_bytes(table, SIZE), 0);
+    assert_int_equal(tamis__popcount_bytes(table, 0), 0);
     for (size_t bytes = 8; bytes <= SIZE; bytes += 8) {
         uint64_t expected = 0;
         for (size_t i = 0; i < bytes; i++) {
             table[i] = (uint8_t)rng_next(&r);
             for (unsigned bit = 0; bit < 8; bit++) expected += (unsigned)table[i] >> bit & 1u;
         }
-        assert_int_equal(tamis__count_ones(table, bytes), expected);
+        assert_int_equal(tamis__popcount_bytes(table, bytes), expected);
     }
     memset(table, 0xff, SIZE);
-    assert_int_equal(tamis__count_ones(table, SIZE), 8 * SIZE);
+    assert_int_equal(tamis__popcount_bytes(table, SIZE), 8 * SIZE);
     free(table);
 }
 

@@ -26,7 +26,7 @@ static void test_loads_and_stores(void **state) {
     }
 }
 
-/* Reads straight through what the writer wrote. */
+/* Reads back what the writer wrote. */
 static void test_writer_then_reader(void **state) {
     uint8_t bytes[18];
     struct tamis__writer w = {bytes, bytes + sizeof bytes, false};
@@ -48,7 +48,7 @@ static void test_writer_then_reader(void **state) {
     assert_ptr_equal(r.at, r.end);
 }
 
-/* Once bad, always bad: nothing is read, and what is asked for is 0. */
+/* `bad` is sticky: nothing more is read, and every value is 0. */
 static void test_reader_is_bounded(void **state) {
     const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     (void)state;
@@ -76,7 +76,7 @@ static void test_writer_is_bounded(void **state) {
         struct tamis__writer w = {bytes, bytes + size, false};
         tamis__write64(&w, 1);
         assert_true(w.bad);
-        tamis__write8(&w, 1); /* would fit, but comes after the one that did not */
+        tamis__write8(&w, 1); /* would fit, but follows a failed write */
         tamis__write_bytes(&w, NULL, 0);
         assert_ptr_equal(w.at, bytes);
         for (size_t i = 0; i < sizeof bytes; i++) assert_int_equal(bytes[i], 0x5a);

@@ -41,7 +41,7 @@ static void test_siphash(void **state) {
     tamis__hashing_init(&h, TAMIS_HASH_SIP24, 0, secret);
     assert_int_equal(h.id, TAMIS_HASH_SIP24);
     for (unsigned length = 0; length < SIPHASH_VECTORS; length++) {
-        /* A block of its own size, so that a sanitizer sees a read beyond it. */
+        /* A block of the exact size, so that a sanitizer detects a read beyond it. */
         uint8_t *message = length == 0 ? NULL : NEED(uint8_t, length);
         for (unsigned i = 0; i < length; i++) message[i] = (uint8_t)i;
         assert_int_equal(tamis__siphash24(message, length, words), siphash_vectors[length]);
@@ -51,7 +51,7 @@ static void test_siphash(void **state) {
 }
 
 /* Many keys at once: the published hash of each, for every mixture of lengths (vectors take eight
- * keys of about the same length), in both ways, and nothing beyond. */
+ * keys of about the same length), in both ways, and no writes beyond. */
 static void check_many(const struct tamis__hashing *h, const void *const *keys,
                        const size_t *lengths, size_t count) {
     uint64_t lo[64], hi[64];
@@ -90,7 +90,7 @@ static void test_many(void **state) {
     }
 }
 
-/* Two ways of hashing are equal if they hash every key alike. */
+/* Two hashers are equal if they give equal hashes for every key. */
 static void test_equal(void **state) {
     uint8_t other_secret[TAMIS_SECRET_BYTES];
     struct tamis__hashing h[6];

@@ -1,5 +1,5 @@
-/* test_keys.c - collecting hashes and handing them out in shards: all of them, once each, in
- * their bucket; the same set in memory, spilled and borrowed */
+/* test_keys.c - collects hashes and returns them in shards: each distinct hash once, in its
+ * bucket; the same set in memory, spilled and borrowed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,15 +10,15 @@
 #include <cmocka.h>
 
 #include "../support/filters.h"
+#include "build/keys_runs.h"
 #include "core/bits.h"
-#include "family/keys_runs.h"
 
 static const tamis_allocator standard = {NULL, NULL, NULL, NULL};
 
-/* As most families want it; with --quick so few that 100,000 hashes have several shards. */
+/* As in most families; with --quick few enough for 100,000 hashes to have several shards. */
 static uint64_t shard_keys = TAMIS__SHARD_KEYS;
 
-/* By all bits, eight at a time: millions are sorted, also where each instruction is emulated. */
+/* A radix sort, eight bits at a time: it sorts millions, also under emulation. */
 static void sort(uint64_t *hashes, size_t count) {
     uint64_t *from = hashes, *to = NEED(uint64_t, count), *const other = to;
     for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -30,10 +30,10 @@ static void sort(uint64_t *hashes, size_t count) {
         from = to;
         to = swapped;
     }
-    free(other); /* after an even number of passes they are where they were */
+    free(other); /* after an even number of passes the result is in the first array */
 }
 
-/* Mixed, sorted and without repeats: what all shards together must hold. */
+/* Mixed, sorted and without duplicates: the expected contents of all shards. */
 static size_t sorted_set(const uint64_t *hashes, size_t count, uint64_t *out) {
     size_t distinct = 0;
     for (size_t i = 0; i < count; i++) out[i] = tamis__mix64(hashes[i]);
@@ -137,7 +137,7 @@ static void test_shards(void **state) {
     free(hashes);
 }
 
-/* Runs, asked for any number of shards: as many as parts, fewer, and more.  Those in the first half
+/* Runs with any number of shards: as many as parts, fewer, and more.  Those in the first half
  * of the hashes are spilled, or not. */
 static void runs_in_shards(const uint64_t *mixed, size_t count, unsigned lg, bool spill) {
     struct tamis__runs runs;
@@ -200,7 +200,7 @@ static void test_lg_shards(void **state) {
     assert_int_equal(tamis__keys_lg_shards(UINT64_MAX, most), TAMIS__SHARDS_LG_MAX);
 }
 
-/* Each thread has a shard in memory: 16 bytes a hash. */
+/* Each thread has a shard in memory: 16 bytes per hash. */
 static void test_threads_within_memory(void **state) {
     const size_t count = 200000;
     const struct {
@@ -219,7 +219,7 @@ static void test_threads_within_memory(void **state) {
     free(hashes);
 }
 
-/* A directory that is not there: adds fail with E_IO once they must spill, not before. */
+/* A missing directory: adds fail with E_IO once they must spill, not before. */
 static void test_no_place_to_spill(void **state) {
     struct tamis__keys *keys = NULL;
     uint64_t *hashes = hashes_make(100000, 5, STREAM_MEMBERS);

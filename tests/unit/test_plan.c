@@ -1,4 +1,4 @@
-/* test_plan.c - the planner: what it picks for which needs, and that it says why */
+/* test_plan.c - the planner: its choice for each combination of needs, and its reason */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,20 +13,20 @@
 #define ALL_NEEDS 32u
 #define KINDS_MAX 32
 
-/* Under valgrind and emulation: fewer of the numbers, all of the ways. */
+/* Under valgrind and emulation: fewer numbers, all combinations. */
 static bool quick;
 
-static tamis_status plan(uint32_t needs, double rate, uint64_t bytes, tamis_advice *advice) {
+static tamis_status plan(uint32_t needs, double fpr, uint64_t bytes, tamis_advice *advice) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     *advice = (tamis_advice)TAMIS_ADVICE_INIT;
     o.capacity = 1000000;
-    o.rate = rate;
+    o.fpr = fpr;
     o.bytes = bytes;
     o.needs = needs;
     return tamis_plan(&o, advice);
 }
 
-/* One sentence: begins with something, ends with a full stop, fits. */
+/* One sentence: not empty, ends with a full stop, fits. */
 static void assert_sentence(const char *why) {
     const size_t length = strlen(why);
     assert_in_range(length, 20, 254);
@@ -62,13 +62,13 @@ static void test_choices(void **state) {
     assert_int_equal(advice.choice, TAMIS_RIBBON);
 }
 
-/* Every combination: the choice can do what is needed, or there is none and it says so. */
+/* Every combination: the choice supports the needs, or there is none and the reason is given. */
 static void test_needs_are_met(void **state) {
     (void)state;
     for (uint32_t needs = 0; needs < ALL_NEEDS; needs++) {
-        for (double rate = 0.3; rate > 1e-8; rate /= 10) {
+        for (double fpr = 0.3; fpr > 1e-8; fpr /= 10) {
             tamis_advice advice;
-            const tamis_status status = plan(needs, rate, 0, &advice);
+            const tamis_status status = plan(needs, fpr, 0, &advice);
             assert_sentence(advice.why);
             if (status != TAMIS_OK) {
                 assert_int_equal(status, TAMIS_E_ARGUMENT);
@@ -81,12 +81,12 @@ static void test_needs_are_met(void **state) {
             if (needs & TAMIS_NEED_MERGE) assert_true(caps & TAMIS_CAN_UNION);
             if (needs & TAMIS_NEED_ADD) assert_true(caps & TAMIS_CAN_ADD);
             if (needs & TAMIS_NEED_STATIC) assert_true(caps & TAMIS_IS_STATIC);
-            /* What was picked can also be made. */
+            /* The choice can be created. */
             tamis_options o = TAMIS_OPTIONS_INIT;
             tamis_sizing sizing = TAMIS_SIZING_INIT;
             o.kind = advice.choice;
             o.capacity = 1000000;
-            o.rate = rate;
+            o.fpr = fpr;
             assert_int_equal(tamis_size(&o, &sizing), TAMIS_OK);
         }
     }
@@ -101,7 +101,7 @@ static bool fits(tamis_kind kind, uint64_t bytes) {
     return tamis_size(&o, &sizing) == TAMIS_OK && sizing.bytes <= bytes;
 }
 
-/* In a given space: if a kind that can do what is needed fits, then what is picked fits.  The same
+/* In a given space: if a kind that supports the needs fits, then the choice fits.  The same
  * kinds serve several needs, so each is sized once. */
 static void test_space(void **state) {
     const struct {
@@ -122,7 +122,7 @@ static void test_space(void **state) {
             tamis_advice advice;
             bool some = false;
             for (tamis_kind k = tamis_kind_next(0); k != 0; k = tamis_kind_next(k)) {
-                /* What grows starts small and tells nothing; the needs have their own kinds. */
+                /* Growing filters start small; each need has its own kind. */
                 if (k == TAMIS_GROWING && rows[i].need != TAMIS_NEED_GROW) continue;
                 if (rows[i].need == TAMIS_NEED_ADD && (tamis_kind_caps(k) & TAMIS_CAN_REMOVE))
                     continue;
@@ -135,7 +135,7 @@ static void test_space(void **state) {
     }
 }
 
-/* TAMIS_AUTO makes what the planner would pick. */
+/* TAMIS_AUTO creates the planner's choice. */
 static void test_auto(void **state) {
     const uint64_t hashes[] = {1, 2, 3};
     const uint32_t dynamic[] = {0, TAMIS_NEED_REMOVE, TAMIS_NEED_GROW, TAMIS_NEED_MERGE};
@@ -151,7 +151,7 @@ static void test_auto(void **state) {
         assert_int_equal(tamis_create(&o, &f), TAMIS_OK);
         assert_int_equal(tamis_info(f, &facts), TAMIS_OK);
         assert_int_equal(facts.kind, advice.choice);
-        assert_true(facts.rate_target == 0.01); /* the default */
+        assert_true(facts.fpr_target == 0.01); /* the default */
         tamis_free(f);
     }
     tamis_options o = TAMIS_OPTIONS_INIT;
@@ -169,7 +169,7 @@ static void test_auto(void **state) {
     assert_null(f);
 }
 
-/* Keys that are counted only as they come get the kind that a known number of them would. */
+/* An unknown number of keys gives the same kind as a known number. */
 static void test_auto_counts(void **state) {
     static const uint32_t needs[] = {TAMIS_NEED_ADD, TAMIS_NEED_MERGE, TAMIS_NEED_REMOVE};
     static const uint64_t bytes[] = {0, 300, 400, 700, 1000, 3000, 100000};
@@ -185,7 +185,7 @@ static void test_auto_counts(void **state) {
         tamis_filter *f = NULL;
         o.needs = needs[i / 4 % 3];
         o.bytes = bytes[i / 12 % 7];
-        o.rate = o.bytes != 0 ? 0 : (double[]){0.01, 1e-6, 1e-9, 1e-10, 1e-12}[i / 84];
+        o.fpr = o.bytes != 0 ? 0 : (double[]){0.01, 1e-6, 1e-9, 1e-10, 1e-12}[i / 84];
         if (o.bytes != 0 && i >= 84) continue; /* with a budget there is no rate to try */
         if (quick && i % 5 != 0) continue;
         const tamis_status built = tamis_build_hash(&o, hashes, count, &f);
@@ -200,11 +200,11 @@ static void test_auto_counts(void **state) {
     }
 }
 
-static void test_bad_rates(void **state) {
+static void test_bad_fprs(void **state) {
     tamis_advice advice;
     (void)state;
-    assert_int_equal(plan(0, 1.5, 0, &advice), TAMIS_E_RATE);
-    assert_int_equal(plan(0, -1, 0, &advice), TAMIS_E_RATE);
+    assert_int_equal(plan(0, 1.5, 0, &advice), TAMIS_E_FPR);
+    assert_int_equal(plan(0, -1, 0, &advice), TAMIS_E_FPR);
 }
 
 int main(int argc, char **argv) {
@@ -212,7 +212,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_choices),     cmocka_unit_test(test_needs_are_met),
         cmocka_unit_test(test_space),       cmocka_unit_test(test_auto),
-        cmocka_unit_test(test_auto_counts), cmocka_unit_test(test_bad_rates),
+        cmocka_unit_test(test_auto_counts), cmocka_unit_test(test_bad_fprs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

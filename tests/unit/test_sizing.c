@@ -1,4 +1,4 @@
-/* test_sizing.c - the formulas that everybody knows, exactly; and the sizes of our kinds */
+/* test_sizing.c - the classic formulas, exactly; and the sizes of our kinds */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "../support/filters.h"
 #include "family/sizing.h"
 
-/* Under valgrind and emulation: fewer of the numbers between the same bounds. */
+/* Under valgrind and emulation: fewer numbers between the same bounds. */
 static bool quick;
 
 static void test_classic_numbers(void **state) {
@@ -26,21 +26,21 @@ static void test_classic_numbers(void **state) {
     assert_true((double)tamis_classic_bits(1000000, 0.01) / 8 / 1048576 > 1.14);
     assert_true((double)tamis_classic_bits(1000000, 0.01) / 8 / 1048576 < 1.15);
     assert_int_equal(tamis_classic_hashes(tamis_classic_bits(1000, 0.1), 1000), 3);
-    assert_true(fabs(tamis_classic_rate(10000, 7, 1000) - 0.0082) < 0.00005);
-    assert_true(fabs(tamis_classic_rate(9585059, 7, 1000000) - 0.01004) < 0.0001);
+    assert_true(fabs(tamis_classic_fpr(10000, 7, 1000) - 0.0082) < 0.00005);
+    assert_true(fabs(tamis_classic_fpr(9585059, 7, 1000000) - 0.01004) < 0.0001);
 }
 
-/* The project is compiled so that products are rounded before they are added (cmake/compile.cmake):
- * where they are not, rates and sizes differ in their last bits, and so do the bytes of filters. */
+/* The project is compiled so that products are rounded before they are added (cmake/compile.cmake).
+ * Otherwise rates and sizes differ in their last bits, and so do the bytes of filters. */
 static void test_products_are_rounded(void **state) {
     const volatile double some = 1 + 0x1p-30;
     const double x = some;
     (void)state;
-    if (FLT_EVAL_METHOD != 0) skip(); /* there all is finer, and nothing helps */
+    if (FLT_EVAL_METHOD != 0) skip(); /* extended precision: results differ */
     assert_true(x * x - (1 + 0x1p-29) == 0);
 }
 
-/* Each formula undoes the other. */
+/* The formulas are inverses of each other. */
 static void test_classic_inverses(void **state) {
     size_t pairs = 0;
     (void)state;
@@ -51,8 +51,8 @@ static void test_classic_inverses(void **state) {
             assert_int_equal(m, (uint64_t)ceil(-(double)n * log(p) / (log(2) * log(2))));
             assert_true(k >= 1);
             if (n > 1000) { /* k is rounded, so the rate is near p, not p */
-                assert_true(tamis_classic_rate(m, k, n) < p * 1.06);
-                const double back = (double)tamis_classic_keys(m, k, tamis_classic_rate(m, k, n));
+                assert_true(tamis_classic_fpr(m, k, n) < p * 1.06);
+                const double back = (double)tamis_classic_keys(m, k, tamis_classic_fpr(m, k, n));
                 assert_true(fabs(back - (double)n) <= 1 + 1e-9 * (double)n);
             }
             pairs++;
@@ -62,16 +62,16 @@ static void test_classic_inverses(void **state) {
 }
 
 static void test_classic_nonsense(void **state) {
-    const double rates[] = {0, 1, -1, 2, INFINITY, -INFINITY, NAN};
+    const double fprs[] = {0, 1, -1, 2, INFINITY, -INFINITY, NAN};
     (void)state;
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        assert_int_equal(tamis_classic_bits(1000, rates[i]), 0);
-        assert_int_equal(tamis_classic_keys(1000, 3, rates[i]), 0);
+    for (size_t i = 0; i < sizeof fprs / sizeof *fprs; i++) {
+        assert_int_equal(tamis_classic_bits(1000, fprs[i]), 0);
+        assert_int_equal(tamis_classic_keys(1000, 3, fprs[i]), 0);
     }
     assert_int_equal(tamis_classic_bits(0, 0.01), 0);
     assert_int_equal(tamis_classic_hashes(10, 1000), 1); /* at least one */
-    assert_true(tamis_classic_rate(0, 3, 10) == 0 || tamis_classic_rate(0, 3, 10) == 1);
-    assert_true(tamis_classic_rate(1000, 3, 0) == 0);
+    assert_true(tamis_classic_fpr(0, 3, 10) == 0 || tamis_classic_fpr(0, 3, 10) == 1);
+    assert_true(tamis_classic_fpr(1000, 3, 0) == 0);
     assert_int_equal(tamis_classic_keys(0, 3, 0.01), 0);
     assert_int_equal(tamis_classic_keys(0, 7, nextafter(1, 0)), 0);
     assert_int_equal(tamis_classic_keys(1000, 0, 0.01), 0);
@@ -80,11 +80,11 @@ static void test_classic_nonsense(void **state) {
 static void test_width(void **state) {
     (void)state;
     for (unsigned width = 1; width <= 32; width++) {
-        const double rate = tamis__rate_of_width(width);
-        assert_true(rate == ldexp(1, -(int)width));
-        assert_int_equal(tamis__width_for(rate), width); /* exact for powers of two */
-        assert_int_equal(tamis__width_for(nextafter(rate, 0)), width + 1);
-        if (width > 1) assert_int_equal(tamis__width_for(nextafter(rate, 1)), width);
+        const double fpr = tamis__fpr_of_width(width);
+        assert_true(fpr == ldexp(1, -(int)width));
+        assert_int_equal(tamis__width_for(fpr), width); /* exact for powers of two */
+        assert_int_equal(tamis__width_for(nextafter(fpr, 0)), width + 1);
+        if (width > 1) assert_int_equal(tamis__width_for(nextafter(fpr, 1)), width);
     }
     assert_int_equal(tamis__width_for(0.9), 1);
     assert_int_equal(tamis__width_for(0.01), 7);
@@ -112,35 +112,36 @@ static void test_smallest(void **state) {
     }
 }
 
-/* More keys or a lower rate never take less; the rate is kept; half is better, double worse. */
+/* More keys or a lower rate never take less space; the rate holds; it is lower at half capacity,
+ * higher at double. */
 static void test_sizes_of_kinds(void **state) {
     size_t sizes = 0;
     (void)state;
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
-        for (double rate = 0.5; rate > 1e-7; rate /= quick ? 20 : 2.7) {
+        for (double fpr = 0.5; fpr > 1e-7; fpr /= quick ? 20 : 2.7) {
             uint64_t before = 0;
             for (uint64_t n = 0; n < 2000000000; n = n * 5 / (quick ? 1 : 4) + 1) {
-                const tamis_options o = variant_options(v, n, rate);
+                const tamis_options o = variant_options(v, n, fpr);
                 tamis_sizing s = TAMIS_SIZING_INIT;
                 assert_int_equal(tamis_size(&o, &s), TAMIS_OK);
                 assert_int_equal(s.kind, v->kind);
-                assert_true(s.rate <= rate * 1.000001);
-                assert_true(s.rate_at_half <= s.rate * 1.000001);
-                assert_true(s.rate_at_double >= s.rate * 0.999999);
+                assert_true(s.fpr <= fpr * 1.000001);
+                assert_true(s.fpr_at_half <= s.fpr * 1.000001);
+                assert_true(s.fpr_at_double >= s.fpr * 0.999999);
                 assert_true(s.bytes > 64 && s.cache_lines > 0 && s.hashes > 0);
                 /* In memory there are no header and no checksums. */
                 assert_true(s.build_bytes + s.bytes / 1000 + 1024 >= s.bytes);
                 if (n > 0) {
                     const double bits = (double)s.bytes * 8 / (double)n;
                     assert_true(fabs(s.bits_per_key - bits) <= bits * 1e-9);
-                    assert_true(bits >= -log2(rate) * 0.99 || s.rate > rate / 2);
+                    assert_true(bits >= -log2(fpr) * 0.99 || s.fpr > fpr / 2);
                 } else {
                     assert_true(s.bits_per_key == 0);
                 }
-                /* Constructions that peel have steps of their own; none is large. */
+                /* Peeling constructions have steps in size; none is large. */
                 assert_true((double)s.bytes >= (double)before * 0.97);
-                /* For growing a capacity of 0 is not none but unknown. */
+                /* For growing, a capacity of 0 means unknown. */
                 if (n != 0 || (v->caps & TAMIS_CAN_GROW) == 0) before = s.bytes;
                 sizes++;
             }
@@ -149,29 +150,29 @@ static void test_sizes_of_kinds(void **state) {
     print_message("%zu sizes\n", sizes);
 }
 
-/* Down to the lowest rate, of the fewest keys too, a size is one that a machine has. */
-static void test_sizes_at_low_rates(void **state) {
+/* Sizes are addressable down to the lowest rate, also for the fewest keys. */
+static void test_sizes_at_low_fprs(void **state) {
     static const tamis_kind kinds[] = {TAMIS_BLOOM, TAMIS_GROWING};
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        for (double rate = 1e-8; rate > 1e-19; rate /= quick ? 64 : 4) {
+        for (double fpr = 1e-8; fpr > 1e-19; fpr /= quick ? 64 : 4) {
             for (uint64_t n = 1; n < 2000000000; n = n < 3000 ? n * 5 / 4 + 1 : n * 7) {
                 tamis_options o = TAMIS_OPTIONS_INIT;
                 tamis_sizing s = TAMIS_SIZING_INIT;
                 o.kind = kinds[i];
                 o.capacity = n;
-                o.rate = rate;
+                o.fpr = fpr;
                 const tamis_status status = tamis_size(&o, &s);
-                if (status == TAMIS_E_TOO_FINE) continue;
+                if (status == TAMIS_E_FPR_TOO_LOW) continue;
                 assert_int_equal(status, TAMIS_OK);
-                assert_true(s.rate > 0 && s.rate <= rate * 1.000001);
+                assert_true(s.fpr > 0 && s.fpr <= fpr * 1.000001);
                 assert_true(s.bytes < 16384 + 14 * n);
             }
         }
     }
 }
 
-/* A filter made for so many bytes fits in them, and uses most of them. */
+/* A filter sized for a number of bytes fits in them and uses most of them. */
 static void test_sizes_from_bytes(void **state) {
     const uint64_t budgets[] = {1000, 4096, 100000, 1 << 20};
     (void)state;
@@ -187,7 +188,7 @@ static void test_sizes_from_bytes(void **state) {
             assert_true(s.bytes <= budgets[b]);
             /* Widths are whole bits in most kinds: up to one bit of each key is left over. */
             assert_true(s.bytes + 1 + o.capacity / 4 >= budgets[b] * 7 / 10);
-            assert_true(s.rate > 0 && s.rate < 1);
+            assert_true(s.fpr > 0 && s.fpr < 1);
             uint64_t *hashes = hashes_make(o.capacity, 3, STREAM_MEMBERS);
             tamis_filter *f = NULL;
             assert_int_equal(tamis_build_hash(&o, hashes, o.capacity, &f), TAMIS_OK);
@@ -209,7 +210,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_width),
         cmocka_unit_test(test_smallest),
         cmocka_unit_test(test_sizes_of_kinds),
-        cmocka_unit_test(test_sizes_at_low_rates),
+        cmocka_unit_test(test_sizes_at_low_fprs),
         cmocka_unit_test(test_sizes_from_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

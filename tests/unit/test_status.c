@@ -17,12 +17,12 @@ struct frozen {
     int value;
 };
 
-/* What files and callers rely on.  Append; never change. */
+/* Files and callers rely on these values.  Append; never change. */
 static const struct frozen statuses[] = {
-    {"OK", 0},          {"E_ARGUMENT", 1},   {"E_NOMEM", 2},         {"E_RATE", 3},
-    {"E_KIND", 4},      {"E_TOO_BIG", 5},    {"E_TOO_FINE", 6},      {"E_STATIC", 7},
-    {"E_NO_REMOVE", 8}, {"E_NO_MERGE", 9},   {"E_UNLIKE", 10},       {"E_FULL", 11},
-    {"E_ABSENT", 12},   {"E_READONLY", 13},  {"E_SMALL", 14},        {"E_CONVERT", 15},
+    {"OK", 0},          {"E_ARGUMENT", 1},   {"E_NOMEM", 2},         {"E_FPR", 3},
+    {"E_KIND", 4},      {"E_TOO_BIG", 5},    {"E_FPR_TOO_LOW", 6},   {"E_STATIC", 7},
+    {"E_NO_REMOVE", 8}, {"E_NO_MERGE", 9},   {"E_MISMATCH", 10},     {"E_FULL", 11},
+    {"E_ABSENT", 12},   {"E_READONLY", 13},  {"E_BUFFER", 14},       {"E_CONVERT", 15},
     {"E_IO", 16},       {"E_EXISTS", 17},    {"E_UNSUPPORTED", 18},  {"E_FORMAT", 20},
     {"E_VERSION", 21},  {"E_TRUNCATED", 22}, {"E_TRAILING", 23},     {"E_CHECKSUM", 24},
     {"E_CORRUPT", 25},  {"E_SECRET", 26},    {"E_WRONG_SECRET", 27}, {"E_KEY", 19},
@@ -39,7 +39,7 @@ static void test_statuses(void **state) {
         const tamis_status status = (tamis_status)statuses[i].value;
         assert_string_equal(tamis_status_name(status), statuses[i].name);
         assert_true(strlen(tamis_status_text(status)) > 5);
-        for (size_t j = 0; j < i; j++) { /* no two say the same */
+        for (size_t j = 0; j < i; j++) { /* no two are the same */
             assert_string_not_equal(tamis_status_text(status),
                                     tamis_status_text((tamis_status)statuses[j].value));
         }

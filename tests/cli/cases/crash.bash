@@ -1,4 +1,4 @@
-# killed at any moment: the file is the old one or the new one, whole; the next run cleans up
+# killed at any moment: the file is the old or the new version, complete; the next run cleans up
 # tests: slow full
 kills=${CRASHES:-8}
 [ $full = no ] || kills=${CRASHES:-220}
@@ -7,9 +7,9 @@ seq 200000 | sed 's/$/ a key that is somewhat longer/' >keys
 seq 300001 300100 >few
 head -5000 keys >some
 
-# What a command makes of which file; each is run in a directory of its own as
+# The commands and their files; each runs in its own directory as
 #     tamis ... f.tamis
-# on a copy of NAME.old, and left alone makes NAME.new.
+# on a copy of NAME.old, and if not killed makes NAME.new.
 declare -A run=(
     [build]='build -q -f -o f.tamis ../keys'
     [build-spill]='build -q -f --memory 1Mi -o f.tamis ../keys'
@@ -51,47 +51,67 @@ for name in $names; do
             delay=$((RANDOM * 32768 + RANDOM)) delay=$((delay % (micros * 5 / 4) + 200))
             timeout -s $signal "$(printf '%d.%06d' $((delay / 1000000)) $((delay % 1000000)))" \
                 "$TAMIS" "${command[@]}" >/dev/null 2>&1
-            # As everybody who opens it sees it: an interrupted change in place is made up for.
-            "$TAMIS" convert -q -f --to tamis -o ../seen f.tamis 2>../told
+            # As readers see it: an interrupted update in place is completed.
+            "$TAMIS" convert -q -f --to tamis -o ../seen f.tamis 2>../printed
             if cmp -s ../seen "../$name.old" || cmp -s ../seen "../$name.new"; then
                 verdict "$name, killed by $signal" ''
             else
-                verdict "$name, killed by $signal" "neither the old nor the new file: $(cat ../told)"
+                verdict "$name, killed by $signal" "neither the old nor the new file: $(cat ../printed)"
             fi
             if [ $signal = TERM ]; then
                 only "$name, killed by $signal: nothing beside the file" f.tamis
             fi
         done
-        # What a kill has left (there is something after KILL) is gone after the next run.
+        # The next run removes what a kill left behind (SIGKILL leaves files).
         "$TAMIS" "${command[@]}" >/dev/null
         only "$name: the next run cleans up" f.tamis
         rm -f ./*
-    done 2>/dev/null # the shell tells of every process that was killed
+    done 2>/dev/null # the shell reports every killed process
 done
 cd ..
 
-# a temporary that a crash has left is used and removed
+# a temporary file that a crash left is reused and removed
 cp add.new f.tamis; cp add.old f.tamis.part
 "$TAMIS" add -q f.tamis few
-truth 'an old temporary is gone' test ! -e f.tamis.part
-check 'and the filter is right' out='100\n' -- "$TAMIS" query -c f.tamis few
+truth 'an old temporary file is removed' test ! -e f.tamis.part
+check 'an old temporary file: the filter is right' out='100\n' -- "$TAMIS" query -c f.tamis few
 
-# a file that is not there yet: none or a whole one
+# a new file: none, or a complete one
 for ((i = 1; i <= kills; i++)); do
     rm -f n.tamis
     timeout -s KILL "0.0$((RANDOM % 70 + 10))" "$TAMIS" build -q -o n.tamis keys >/dev/null 2>&1
     if [ -e n.tamis ]; then same 'build, killed: a new file is whole' n.tamis build.new; fi
 done 2>/dev/null
 build n.tamis keys
-truth 'build: no temporary is left' test ! -e n.tamis.part
+truth 'build: no temporary file is left' test ! -e n.tamis.part
 
-# SIGINT leaves the old file, no temporary, and tells the shell
+# SIGINT leaves the old file and no temporary file; the exit status reports the signal
 mkfifo pipe
 cp add.old f.tamis
-# (a background process of a script ignores SIGINT unless it is told otherwise)
+# (a background process of a script ignores SIGINT by default)
 env --default-signal=INT "$TAMIS" add -q f.tamis <pipe & pid=$!
 exec 3>pipe; echo more >&3; sleep 0.2; kill -INT $pid; exec 3>&-
 wait $pid 2>/dev/null; rc=$?
 verdict 'SIGINT ends it' "$([ $rc -eq 130 ] || echo "exit code $rc")"
-same 'SIGINT: the old file' f.tamis add.old
-truth 'SIGINT: no temporary' test ! -e f.tamis.part
+same 'SIGINT: the old file stays' f.tamis add.old
+truth 'SIGINT: no temporary file' test ! -e f.tamis.part
+
+# uniq --save: a signal saves nothing, which is reported; the next run prints the records again
+rm -f pipe u.tamis; mkfifo pipe
+env --default-signal=INT "$TAMIS" uniq --save u.tamis <pipe >first 2>interrupted & pid=$!
+exec 3>pipe; seq 5 >&3
+for ((i = 0; i < 100; i++)); do [ "$(wc -l <first)" -eq 5 ] && break; sleep 0.05; done
+kill -INT $pid; exec 3>&-
+wait $pid; rc=$?
+verdict 'uniq, SIGINT: exit code' "$([ $rc -eq 130 ] || echo "exit code $rc")"
+truth 'uniq, SIGINT: one sentence' grep -qx "tamis: uniq: interrupted: 'u.tamis' is as it was before, and the next run prints this run's records again" interrupted
+truth 'uniq, SIGINT: nothing saved' test ! -e u.tamis -a ! -e u.tamis.part
+check 'uniq, the next run' out='1\n2\n3\n4\n5\n' in='1\n2\n3\n4\n5\n' -- "$TAMIS" uniq -q --save u.tamis
+cp u.tamis u.old
+env --default-signal=TERM "$TAMIS" uniq --save u.tamis <pipe >second 2>interrupted & pid=$!
+exec 3>pipe; seq 7 >&3
+for ((i = 0; i < 100; i++)); do [ "$(wc -l <second)" -eq 2 ] && break; sleep 0.05; done
+kill -TERM $pid; exec 3>&-
+wait $pid
+same 'uniq, SIGTERM: the old file stays' u.tamis u.old
+truth 'uniq, SIGTERM: one sentence' grep -q "interrupted: 'u.tamis' is as it was" interrupted

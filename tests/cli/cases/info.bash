@@ -6,9 +6,9 @@ for word in kind keys size rate hash checksum; do
     truth "text has $word" bash -c '"$TAMIS" info f.tamis | grep -q "^  '$word' "'
 done
 truth 'text of several' test "$("$TAMIS" info f.tamis b.tamis | grep -c tamis)" -eq 2
-check 'no file' rc=2 err='which filter' -- "$TAMIS" info
-check 'a missing one' rc=2 err="cannot open 'nope'" -- "$TAMIS" info nope
-check 'a missing one of several' rc=2 out='' err="cannot open 'nope'" -- "$TAMIS" info f.tamis nope
+check 'no file' rc=2 err='missing FILE \(the filter\)' -- "$TAMIS" info
+check 'a missing file' rc=2 err="cannot open 'nope'" -- "$TAMIS" info nope
+check 'a missing file of several' rc=2 out='' err="cannot open 'nope'" -- "$TAMIS" info f.tamis nope
 check 'not a filter' rc=2 err="'keys' is not a filter" -- "$TAMIS" info keys
 check 'a directory' rc=2 err='is a directory' -- "$TAMIS" info .
 
@@ -31,7 +31,7 @@ build s.tamis --seed 18446744073709551615 keys
 value seed 18446744073709551615 seed.json
 cp f.tamis "$(printf 'odd"\\\x01\xff.tamis')"
 "$TAMIS" info --json odd*.tamis >odd.json
-json 'any name makes JSON' odd.json
+json 'any file name gives valid JSON' odd.json
 truth 'json: any name' grep -qF '"file": "odd\"\\\u0001\ufffd.tamis"' odd.json
 truth 'keys of a filter with repeats' test "$(cat keys keys | build r.tamis -k fuse; "$TAMIS" info --json r.tamis | field keys)" -eq 1000
 cp f.tamis $'line\nbreak'
@@ -39,7 +39,7 @@ check 'a name with a newline is one line' out='line\\x0abreak\n' -- bash -c '"$T
 check 'no colours in a pipe' out='*' -- bash -c '! "$TAMIS" info f.tamis | grep -q "$(printf "\033")"'
 if terminal; then
     truth 'colours on a terminal' bash -c 'TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
-    truth 'but not with NO_COLOR' bash -c '! NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
+    truth 'no colours with NO_COLOR' bash -c '! NO_COLOR=1 TERM=xterm script -qec "\"$TAMIS\" info f.tamis" /dev/null | grep -q "$(printf "\033\\[")"'
 fi
 check 'a full disk' rc=2 err='No space left' -- bash -c '"$TAMIS" info f.tamis >/dev/full'
 check 'more files than can be open' out='*' -- bash -c 'ulimit -n 20; "$TAMIS" info $(yes f.tamis | head -50)'

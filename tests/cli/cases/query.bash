@@ -1,8 +1,8 @@
-# query: what grep users expect
+# query: behaves like grep
 printf 'apple\nbanana\ncherry\n' | build f.tamis -p 1e-9
 
 check 'prints members in input order' in='cherry\npear\napple\n' out='cherry\napple\n' err='' -- "$TAMIS" query f.tamis
-check 'repeats are printed again' in='apple\napple\n' out='apple\napple\n' -- "$TAMIS" query f.tamis
+check 'duplicates are printed each time' in='apple\napple\n' out='apple\napple\n' -- "$TAMIS" query f.tamis
 check 'none found' rc=1 in='pear\nplum\n' out='' err='' -- "$TAMIS" query f.tamis
 check 'empty input' rc=1 out='' err='' -- "$TAMIS" query f.tamis
 check '-v' in='cherry\npear\napple\nplum\n' out='pear\nplum\n' -- "$TAMIS" query -v f.tamis
@@ -42,16 +42,16 @@ check '- among others' in='banana\n' out='apple\nbanana\ncherry\n' -- "$TAMIS" q
 check 'empty input among others' out='apple\ncherry\n' -- "$TAMIS" query f.tamis empty in empty in2 empty
 check 'a missing input' rc=2 err="cannot open 'nope': No such file" -- "$TAMIS" query f.tamis nope
 check 'a missing input before anything is printed' rc=2 out='' -- "$TAMIS" query f.tamis in nope
-# -q: nothing but the first counts, as with grep
+# -q: stops at the first match, as grep does
 check '-q: a missing input after the first' out='' err='' -- "$TAMIS" query -q f.tamis in nope
 check '-q: a missing input before it' out='' err='' -- "$TAMIS" query -q f.tamis nope . in
-check '-q: a missing input and none' rc=2 err="cannot open 'nope': No such file" -- "$TAMIS" query -q f.tamis nope none empty
-check '-q: a directory and none' rc=2 err="cannot read '[.]': Is a directory" -- "$TAMIS" query -q f.tamis . empty
+check '-q: a missing input and no match' rc=2 err="cannot open 'nope': No such file" -- "$TAMIS" query -q f.tamis nope none empty
+check '-q: a directory and no match' rc=2 err="cannot read '[.]': Is a directory" -- "$TAMIS" query -q f.tamis . empty
 mkdir dir
 check 'a directory as input' rc=2 err="'dir' is a directory" -- "$TAMIS" query f.tamis dir
 check 'a directory as standard input' rc=2 err='directory' -- bash -c '"$TAMIS" query f.tamis < dir'
 check 'a directory as filter' rc=2 err="'dir' is a directory, not a filter" -- "$TAMIS" query dir in
-check 'no filter at all' rc=2 err='which filter' -- "$TAMIS" query
+check 'no filter at all' rc=2 err='missing FILE \(the filter\)' -- "$TAMIS" query
 
 # records
 check 'no final newline' in='pear\napple' out='apple' -- "$TAMIS" query f.tamis
@@ -83,7 +83,7 @@ check '--also' in='apple\nfig\nplum\n' out='apple\nfig\n' -- "$TAMIS" query --al
 check '--also after' in='apple\nfig\nplum\n' out='apple\nfig\n' -- "$TAMIS" query f.tamis --also g.tamis
 check '--also -v' in='apple\nfig\nplum\n' out='plum\n' -- "$TAMIS" query -v f.tamis --also g.tamis
 check '--also -c' in='apple\nfig\nplum\n' out='2\n' -- "$TAMIS" query -c f.tamis --also g.tamis
-check '-l names the first that has it' in='grape\napple\nplum\n' out='g.tamis:grape\nf.tamis:apple\n' -- "$TAMIS" query -l f.tamis --also g.tamis
+check '-l prints the first filter that matches' in='grape\napple\nplum\n' out='g.tamis:grape\nf.tamis:apple\n' -- "$TAMIS" query -l f.tamis --also g.tamis
 check '-l -c for several' in='grape\napple\nfig\n' out='f.tamis:1\ng.tamis:2\n' -- "$TAMIS" query -lc f.tamis --also g.tamis
 check '--also twice' in='y\nfig\n\n' out='fig\n\n' -- "$TAMIS" query f.tamis --also=g.tamis --also e.tamis
 check '--also missing' rc=2 err="cannot open 'nope.tamis'" -- "$TAMIS" query f.tamis --also nope.tamis
@@ -92,7 +92,7 @@ check '--also with another form of key' in='66696767\napple\n' rc=2 out='6669676
 printf 'fig\nkiwi\n' | build s.tamis --seed 99
 check '--also with another seed' in='kiwi\napple\nplum\n' out='s.tamis:kiwi\nf.tamis:apple\n' -- "$TAMIS" query -l f.tamis --also s.tamis
 
-# more filters than a process may have files open: the limit is raised, and what is beyond it is read
+# more filters than the limit of open files: it is raised, and filters beyond it are read, not mapped
 many=(); for i in $(seq 40); do cp g.tamis also$i.tamis; many+=(--also also$i.tamis); done
 for limit in 'ulimit -Sn 30' 'ulimit -n 30'; do
     check "--also, many, $limit" in='apple\nfig\nplum\n' out='apple\nfig\n' -- bash -c "$limit"'; "$TAMIS" query f.tamis "$@"' - "${many[@]}"
@@ -140,25 +140,25 @@ tr -d '\n' <huge >huge1
 "$TAMIS" query huge.tamis huge1 >got
 same 'one record of 10 MB and nothing else' huge1 got
 
-# a pipe that ends early is no error
+# a closed pipe is not an error
 check 'EPIPE is quiet' out='key-3-of-a-longer-line-so-that-there-are-many-blocks-3\n' err='' -- bash -c '"$TAMIS" query t.tamis all | head -1; exit ${PIPESTATUS[0]}'
-check 'a full disk is told' rc=2 err='No space left' -- bash -c '"$TAMIS" query t.tamis all >/dev/full'
-check 'output comes as the input does' out='apple\n' -- timeout 5 bash -c '
+check 'a full disk is reported' rc=2 err='No space left' -- bash -c '"$TAMIS" query t.tamis all >/dev/full'
+check 'output is not delayed' out='apple\n' -- timeout 5 bash -c '
     mkfifo p; "$TAMIS" query f.tamis <p >o & exec 3>p; echo apple >&3
     for i in 1 2 3 4 5 6 7 8 9 10; do [ -s o ] && break; sleep 0.2; done; cat o; exec 3>&-; wait'
-# nor is an end waited for that nobody needs: the writer of the pipe stays, and is ended by us
-check '-q stops at the first, whoever waits for more' out='' err='' -- bash -c '
+# query does not wait for the end of an input that it does not need
+check '-q stops at the first match while the pipe stays open' out='' err='' -- bash -c '
     mkfifo q; { cat third third; echo pear; exec sleep 60; } >q & writer=$!
     timeout 20 "$TAMIS" query -j 2 -v -q t.tamis <q; code=$?; kill $writer; exit $code'
-check 'so does an error' rc=2 out='' err="line 200001: the record has 1 field" -- bash -c '
+check 'an error stops while the pipe stays open' rc=2 out='' err="line 200001: the record has 1 field" -- bash -c '
     mkfifo e; { sed "s/^/x\t/" third third; echo pear; exec sleep 60; } >e & writer=$!
     timeout 20 "$TAMIS" query -j 3 -F 2 t.tamis <e >printed; code=$?; kill $writer; exit $code'
-check 'so does a named pipe without a writer' out='' err='' -- bash -c '
+check '-q stops with a named pipe without a writer' out='' err='' -- bash -c '
     mkfifo w; { cat third third; echo pear; } >last; timeout 20 "$TAMIS" query -j 4 -v -q t.tamis last w'
 check 'a named pipe whose writer comes late' out='apple\n2:apple\n' -- timeout 20 bash -c '
     { sleep 0.3; exec 3>w; sleep 0.3; echo apple >&3; } & "$TAMIS" query f.tamis w; "$TAMIS" query -n f.tamis in; wait'
 if command -v python3 >/dev/null; then
-    check 'an input that does not wait' out='2\n' -- python3 -c '
+    check 'a non-blocking input' out='2\n' -- python3 -c '
 import os, subprocess, sys, time
 ours, theirs = os.pipe()
 os.set_blocking(ours, False)
@@ -169,7 +169,7 @@ time.sleep(0.2)
 os.write(theirs, b"cherry\n")
 os.close(theirs)
 sys.exit(child.wait())'
-    check 'an output that does not wait' out='300000\n' -- python3 -c '
+    check 'a non-blocking output' out='300000\n' -- python3 -c '
 import os, subprocess, time
 ours, theirs = os.pipe()
 os.set_blocking(theirs, False)
@@ -189,7 +189,7 @@ check 'no standard input, and threads' out='100000\n' -- bash -c '"$TAMIS" query
 check 'no standard output, and threads' rc=2 err='standard output' -- bash -c '"$TAMIS" query -j 2 t.tamis - <&- >&- < <(cat all)'
 check 'no standard output at all' rc=2 err='standard output' -- bash -c '"$TAMIS" query f.tamis in >&-'
 
-# what comes before a record without a key is printed; that is more than one buffer
+# records before a bad record are printed; more than one buffer
 { seq 60000 | sed 's/$/,x/'; echo none; seq 60000; } >bad.csv
 seq 70000 | "$TAMIS" build -q -p 1e-9 -o some.tamis
 for threads in 1 2 8; do

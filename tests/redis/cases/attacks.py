@@ -219,7 +219,7 @@ def test_generations_without_end():
 
 
 def test_items_before_their_slots():
-    """A header of RedisBloom's tells of items whose slots come later: others may be added before."""
+    """A RedisBloom header counts items whose slots arrive later; other items may be added first."""
     with Attacked() as (_, c):
         for items in (7, 8, 2**64 - 1):
             header = struct.pack("<QQQQHHH", items, 4, 0, 1, 2, 20, 1)
@@ -239,7 +239,7 @@ def test_tables_beyond_all_memory():
 
 
 def test_merge_into_all_bits():
-    """How many keys are in a table that is full nobody can tell: none of them is new there."""
+    """A saturated table reports no key as new, and its number of keys is unknown."""
     with Attacked() as (_, c):
         c.do("BF.RESERVE", "k", "0.01", "100")
         c.do("BF.MADD", "k", *["%d" % i for i in range(5)])
@@ -255,7 +255,7 @@ def test_merge_into_all_bits():
 
 
 def test_header_of_many_segments():
-    """Two megabytes that tell of 16 million segments, of which none is there."""
+    """Two megabytes that claim 16 million segments, all of them missing."""
     layer = struct.pack("<IIQQd", 1, 2048, 2**32, 0, 0.001) + bytes(256)
     with Attacked() as (_, c):
         for first, layers in ((100, 64), (2**30, 64), (2**30, 9)):
@@ -517,7 +517,7 @@ def test_restore_encver():
 # ---- without the secret
 
 def test_bloom_forged_false_positive():
-    """1023 strings that a public hash cannot tell from one that was added."""
+    """1023 strings with the public hash of an item that was added."""
     with Attacked() as (_, c):
         family = twins(10)
         c.do("BF.RESERVE", "k", "0.01", "10000")
@@ -565,7 +565,7 @@ def test_advisory_secret_seed():
         _cuckoo(c, "b")
         assert c.do("DUMP", "a") != first[0]
         assert c.do("DUMP", "b") != first[1]
-        # ... and of what is asked wrongly, each filter says something else
+        # ... and each filter has other false positives
         c.do("BF.RESERVE", "x", "0.2", "1000")
         c.do("BF.RESERVE", "y", "0.2", "1000")
         items = ["i%d" % i for i in range(1000)]

@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote: redis-py's bf() and cf(), node-redis' bf and cf, redis-cli."""
+"""Independent clients: redis-py's bf() and cf(), node-redis' bf and cf, redis-cli."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ def _redis_py(server):
         import redis
     except ImportError:
         raise Skip("python3-redis is not here") from None
-    return redis.Redis(port=server.port, decode_responses=True), redis
+    return redis.Redis(host="127.0.0.1", port=server.port, decode_responses=True), redis
 
 
 def test_redis_py_bloom():
@@ -40,7 +40,7 @@ def test_redis_py_bloom():
         assert bf.create("grows", 0.01, 10, expansion=3)
         assert bf.card("k") == 3 if hasattr(bf, "card") else True
         # The loop of its documentation.
-        binary = redis.Redis(port=server.port)
+        binary = redis.Redis(host="127.0.0.1", port=server.port)
         chunks, at = [], 0
         while True:
             at, data = binary.execute_command("BF.SCANDUMP", "k", at)

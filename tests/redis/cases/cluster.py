@@ -45,7 +45,7 @@ def _rate(cluster, name, count, limit):
 
 
 def _moving(cluster, stop, moved):
-    """Moves the slots of the shards round and round until told to stop."""
+    """Moves the slots of the shards in turn until it is stopped."""
     targets = cluster.primaries()
     turn = 0
     while not stop.is_set():
@@ -53,7 +53,7 @@ def _moving(cluster, stop, moved):
             slot = _slot(str(shard))
             target = targets[(turn + shard) % 3]
             for _ in cluster.move_slot(slot, target):
-                time.sleep(0.01)  # between the steps, so that ASK is met as well
+                time.sleep(0.01)  # between the steps, so that ASK occurs, too
             moved[0] += 1
             if stop.is_set():
                 return
@@ -71,13 +71,13 @@ def _slot(tag):
 
 
 def _while_moving(cluster, work, enough=8):
-    """Does the work, again and again, until so many slots have moved meanwhile."""
+    """Repeats the work until this number of slots has moved meanwhile."""
     stop, moved, failure = threading.Event(), [0], []
 
     def run():
         try:
             _moving(cluster, stop, moved)
-        except Exception as error:  # noqa: BLE001: told by the thread that waits
+        except Exception as error:  # noqa: BLE001: reported by the waiting thread
             failure.append(error)
 
     thread = threading.Thread(target=run)
@@ -94,7 +94,7 @@ def _while_moving(cluster, work, enough=8):
 
 
 def test_live_reshard():
-    """Slots move while keys are loaded, and again while they are asked for."""
+    """Slots move while keys are loaded, and again while they are queried."""
     _need_command()
     count = some(200000, 3000000)
     path = _keys(count, "user")
@@ -202,12 +202,12 @@ def test_redis_cli_reshard():
 
 
 def test_redis_py_cluster():
-    """A client that nobody here wrote finds its way."""
+    """An independent client finds every shard."""
     try:
         from redis.cluster import RedisCluster
     except ImportError:
         raise Skip("python3-redis is not here") from None
-    logging.disable(logging.CRITICAL)  # it tells of every redirection
+    logging.disable(logging.CRITICAL)  # it logs every redirection
     with Cluster() as cluster:
         client = RedisCluster(host="127.0.0.1", port=cluster.servers[0].port)
         for i in range(40):
@@ -232,14 +232,14 @@ def test_shard_that_is_gone():
             owner.client().do("DEL", "seen:{5}")
             for verb in ("query", "load"):
                 done = _redis(cluster, verb, "seen", path, check=(2,))
-                assert b"seen:{5}" in done.stderr and b"is gone" in done.stderr, done.stderr
+                assert b"seen:{5}" in done.stderr and b"is missing" in done.stderr, done.stderr
                 assert done.stdout == b""
             # BF.MEXISTS of a key that is something else denies all; that is no answer either.
             for other in (["SET", "seen:{5}", "x"], ["CF.RESERVE", "seen:{5}", "100"]):
                 owner.client().do("DEL", "seen:{5}")
                 owner.client().do(*other)
                 done = _redis(cluster, "query", "seen", path, check=(2,))
-                assert b"not what was reserved" in done.stderr, done.stderr
+                assert b"not the filter that was reserved" in done.stderr, done.stderr
                 assert done.stdout == b""
             _redis(cluster, "drop", "seen")
             _redis(cluster, "drop", "seen", check=(1,))

@@ -272,7 +272,7 @@ def test_cuckoo_rate():
 
 
 def test_finest_rates():
-    """Finer than any hash can tell: taken as what can be had, also by those who read it."""
+    """Rates below the limit of the hash are raised to it, also when a filter is loaded."""
     with Server() as server:
         c = server.client()
         for n, rate in enumerate(("5e-324", "1e-300", "1e-20", "1e-14", "1e-10", "1e-8")):
@@ -452,7 +452,7 @@ def test_notifications():
             assert heard() == ("__keyspace@0__:" + command[1], event), command
         for command in (["BF.ADD", "b", "x"], ["BF.EXISTS", "b", "x"], ["CF.DEL", "c", "none"],
                         ["BF.MERGE", "b", "b"], ["BF.MERGE", "m", "b"]):
-            c.do(*command)  # nothing changed: nothing to tell
+            c.do(*command)  # nothing changed: no event
         c.do("DEL", "b")
         assert heard() == ("__keyspace@0__:b", "del")
 

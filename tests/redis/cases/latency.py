@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 
-import legacy
+import redisbloom
 from resp import Error
 from servers import PRELOAD, Server, Skip, tamis
 from sizes import some
@@ -42,7 +42,7 @@ def _worst(server, commands):
 
 
 def _within(server, limit, what, measured):
-    """measured() tells milliseconds; it begins with a server that has no keys."""
+    """measured() returns milliseconds; it starts with a server without keys."""
     best = 1e9
     for _ in range(TRIES):
         best = min(best, measured())
@@ -242,7 +242,7 @@ def test_whole_legacy_filters():
     _able()
     with Server() as server:
         c = server.client()
-        legacy.load(c, "l", LARGE)
+        redisbloom.load(c, "l", LARGE)
         for verb, add in (("BF", ["BF.MADD", "l-bf"]), ("CF", ["CF.INSERT", "l-cf", "ITEMS"])):
             _fill(c, add, TOUCHED, verb)
             _whole(server, verb + " of RedisBloom", add[1], add, [verb + ".EXISTS", add[1]])

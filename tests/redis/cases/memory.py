@@ -2,7 +2,7 @@
 
 A million items at 1 %: what the key takes (MEMORY USAGE) and what is wrongly said to be there.
 """
-import legacy
+import redisbloom
 from resp import Error
 from servers import Server, Skip, until
 from sizes import some
@@ -137,7 +137,7 @@ def test_deleted_items_leave():
 
 def _make_kinds(c, name):
     """A filter of each kind, and strings in between that will leave holes."""
-    legacy.load(c, name, 100)
+    redisbloom.load(c, name, 100)
     c.do("BF.RESERVE", name + "-window-bf", "0.01", "100", "WINDOW", "1000")
     c.do("BF.RESERVE", name + "-large-bf", "0.01", "10000")
     c.do("CF.RESERVE", name + "-few-cf", "100")

@@ -144,7 +144,7 @@ class World:
             assert not (only_new and reply == 1 and model.items[item] > 0), item
             model.items[item] += reply == 1
 
-    # ---- asking
+    # ---- queries
 
     def bf_ask(self):
         key = self.some_key(Bloom)

@@ -43,7 +43,7 @@ def _files():
 
 
 class To:
-    """The command, told where the servers are."""
+    """The command with the addresses of the servers."""
 
     def __init__(self, *ports):
         self.where = ["-s", ",".join("127.0.0.1:%d" % port for port in ports)]
@@ -107,7 +107,7 @@ def test_kinds():
             _serves(to, "k", KEYS)
             told = json.loads(to("info", "--json", "k").stdout)
             assert told["kind"] == kind and told["static"] and not told["sharded"], told
-            assert abs(told["keys"] - 2000) < 100 and told["bytes_coming"] == 0, told
+            assert abs(told["keys"] - 2000) < 100 and told["upload_bytes"] == 0, told
         assert b"fuse, static" in (to("put", "-q", "k", directory + "/fuse"),
                                    to("info", "k"))[1].stdout
         assert b"0 keys" in to("put", "empty", _build(directory, "0", [], "-k", "fuse")).stderr
@@ -127,7 +127,7 @@ def test_keyed():
         said = to("put", "k", keyed, check=(2,)).stderr
         assert b"is keyed: give its secret with --key-file" in said, said
         said = to("put", "k", keyed, "--key-file", wrong, check=(2,)).stderr
-        assert b"made with another secret" in said, said
+        assert b"built with another secret" in said, said
         assert server.client().do("EXISTS", "k") == 0
         to("put", "k", keyed, "--key-file", secret)
         _serves(to, "k", KEYS)
@@ -161,10 +161,10 @@ def test_bad_files():
                 ([directory + "/cut"], b"cannot read"), ([directory + "/flip"], b"checksum"),
                 ([directory + "/nothing"], b"is not a filter of a known format"),
                 ([directory + "/none"], b"No such file"), ([directory], b"is a directory"),
-                ([], b"which file"), ([good, good], b"one file at a time"),
+                ([], b"missing FILE"), ([good, good], b"too many operands"),
                 ([_sparse(directory + "/vast", (64 << 30) + 1)], b"larger than the 64"),
                 ([_build(directory, "g", KEYS, "--to", "guava")],
-                 b"of the format guava: 'tamis convert'"),
+                 b"has the format guava: 'tamis convert'"),
                 ([_build(directory, "h", ["%016x" % (i * 0x9E3779B97F4A7C15 % 2**64)
                                           for i in range(50)], "--prehashed")],
                  b"not plain bytes"),
@@ -187,7 +187,7 @@ def test_place():
         client.do("CF.ADD", "cf", "x")
         client.do("HSET", "hash", "a", "b")
         to("reserve", "-q", "sharded", "-n", "100")
-        for name, why in (("string", b"is a string, not a filter"), ("hash", b"not that of a filter"),
+        for name, why in (("string", b"is a string, not a filter"), ("hash", b"not of a filter"),
                           ("bf", b"'bf' is a Bloom filter: drop it first"),
                           ("cf", b"'cf' is a cuckoo filter: drop it first"),
                           ("sharded", b"is a Bloom filter: drop it first"),
@@ -201,10 +201,10 @@ def test_place():
         said = to("load", "{tag}k", data=b"new\n", check=(2,)).stderr
         assert b"is static" in said, said
         to("put", "k", path)
-        assert b"'k' exists already" in to("reserve", "k", "-n", "5", check=(2,)).stderr
+        assert b"'k' already exists" in to("reserve", "k", "-n", "5", check=(2,)).stderr
     with _files() as directory, Server(module="") as server:
         said = To(server.port)("put", "k", _build(directory, "f", KEYS), check=(2,)).stderr
-        assert b"has not loaded the module" in said, said
+        assert b"has not loaded the tamis module" in said, said
 
 
 def test_no_memory():
@@ -213,7 +213,7 @@ def test_no_memory():
         to("put", "k", _build(directory, "old", OLD, "-k", "fuse"))
         server.client().do("CONFIG", "SET", "maxmemory", "40mb")
         said = to("put", "k", _large(directory), check=(2,)).stderr
-        assert b"Insufficient memory; the old filter goes on answering" in said, said
+        assert b"Insufficient memory; the old filter stays in use" in said, said
         _serves(to, "k", OLD)
 
 
@@ -225,7 +225,7 @@ def test_killed():
         process.kill()
         process.wait()
         said = to("query", "fresh", data=b"x\n", check=(2,)).stderr
-        assert b"'fresh' is not whole" in said, said
+        assert b"'fresh' is incomplete" in said, said
         assert b"coming" in to("info", "fresh").stdout
         to("drop", "fresh")
         to("put", "k", _build(directory, "old", OLD, "-k", "fuse"))
@@ -247,23 +247,23 @@ def test_interrupted():
             process = to.stopped(server, "fresh", large)
             process.send_signal(number)
             process.send_signal(signal.SIGCONT)
-            assert b"it was stopped; there is no filter yet" in _finish(process, -number)
+            assert b"stopped; there is no filter yet" in _finish(process, -number)
             assert client.do("EXISTS", "fresh") == 0
         to("put", "k", _build(directory, "old", OLD, "-k", "fuse"))
         process = to.stopped(server, "k", large)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGCONT)
-        assert b"it was stopped; the old filter goes on answering" in _finish(process, -signal.SIGINT)
+        assert b"stopped; the old filter stays in use" in _finish(process, -signal.SIGINT)
         assert _coming(client, "k") == (0, 0)
         _serves(to, "k", OLD)
-        # Also while nobody answers.
+        # Also while no server replies.
         process = to.stopped(server, "k", large)
         server.kill()
         process.send_signal(signal.SIGCONT)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
-        assert b"it was stopped" in _finish(process, -signal.SIGINT)
+        assert b"stopped" in _finish(process, -signal.SIGINT)
         assert time.monotonic() - began < 5
         server.revive()
 
@@ -308,7 +308,7 @@ def test_two_at_once():
             first, second = to.start("put", "k", one), to.start("put", "k", two)
             for process in (first, second):
                 said = process.communicate(timeout=120)[1]
-                assert process.returncode == 0 or b"another file is being put" in said, said
+                assert process.returncode == 0 or b"another client is uploading" in said, said
                 done += process.returncode == 0
         assert done >= 3, done
         found = to("query", "-c", "k", data=_lines(KEYS), check=(0, 1)).stdout
@@ -340,7 +340,7 @@ def test_cluster():
         _finish(process)
         _serves(to, "k", KEYS)
 
-        # The upload ends while the key is on the way: ASK.
+        # The upload ends while the key is migrating: ASK.
         process = to.stopped(target, "k", large)
         move = cluster.move_slot(slot, source)
         assert [next(move), next(move)] == ["open", "moved"]

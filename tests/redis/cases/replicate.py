@@ -35,9 +35,9 @@ def _work(c, rounds):
 
 
 def seen(c, key):
-    """All that can be told of a filter: its digest, what it says of itself, and its answers,
-    right and wrong ones.  (DUMP would also have how often known items came, which a replica is
-    not told; and Size has the room for counts, which may be wider where they once were more.)"""
+    """The observable state of a filter: its digest, its INFO, and its answers,
+    false positives included.  (DUMP also has the number of repeated adds, which are not
+    replicated, and Size includes counts, which stay wider after they were higher.)"""
     verb = "CF" if c.do("TYPE", key) == "MBbloomCF" else "BF"
     info = c.do(verb + ".INFO", key)
     told = [pair for pair in zip(info[::2], info[1::2]) if pair[0] != "Size"]
@@ -182,7 +182,7 @@ def test_full_sync():
 
 
 def test_other_configuration():
-    """A replica with other defaults, and a primary that was told others while it runs."""
+    """A replica with other defaults, and a primary whose settings change at run time."""
     others = ["bf-initial-size", "7000", "bf-error-rate", "0.2", "cf-max-expansions", "5",
               "cf-bucket-size", "200"]
     with Server() as primary, Server(module_arguments=others) as replica:

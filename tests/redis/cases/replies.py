@@ -28,7 +28,7 @@ def test_resp3():
 
 
 def _rows(c, kind):
-    """Answers of all patterns, asked for together and one by one; `kind` is their type."""
+    """Results of all patterns, queried together and one by one; `kind` is their type."""
     assert c.do("FLUSHALL") == "OK"
     c.do("BF.RESERVE", "b", "0.01", "1000000")  # so large that none is wrong
     c.do("CF.RESERVE", "c", "20000", "ERROR", "0.0000001")
@@ -78,6 +78,6 @@ def test_rows_elsewhere():
 def test_rows_are_not_for_clients():
     with Server() as server:
         c = server.client()
-        assert str(c.call("TAMIS.ANSWERS")) == "ERR only the module itself asks this"
+        assert str(c.call("TAMIS.ANSWERS")) == "ERR this command is internal to the module"
         assert str(c.call("TAMIS.ANSWERS", "x")).startswith("ERR wrong number of arguments")
         assert c.do("PING") == "PONG"

@@ -81,7 +81,7 @@ def test_keys():
 
 
 def test_refusals_are_told():
-    """What a server does not let its users do was not done, and is not told as something else."""
+    """An operation that the server denies is not done, and is reported as denied."""
     with On() as redis:
         c = redis.server.client()
         redis("reserve", "-q", "seen", "-n", "1000")
@@ -91,7 +91,7 @@ def test_refusals_are_told():
         assert b"NOPERM" in redis("drop", "seen", "--user", "guest", **guest).stderr
         assert b"NOPERM" in redis("reserve", "new", "-n", "9", "--user", "guest", **guest).stderr
         c.do("SET", "text", "x")
-        assert b"exists already" in redis("reserve", "text", "-n", "9", check=(2,)).stderr
+        assert b"already exists" in redis("reserve", "text", "-n", "9", check=(2,)).stderr
         c.do("CONFIG", "SET", "maxmemory", "1")
         assert b"OOM" in redis("reserve", "new", "-n", "9", check=(2,)).stderr
         c.do("CONFIG", "SET", "maxmemory", "0")
@@ -102,10 +102,10 @@ def test_refusals_are_told():
 
 
 def test_rate_that_is_not_kept():
-    """Other modules take ERROR of CF.RESERVE and forget it: so it is not asked of them."""
+    """Other modules accept ERROR of CF.RESERVE and ignore it, so it is not sent to them."""
     with On(module="") as redis:
         done = redis("reserve", "seen", "-n", "1000", "-k", "cuckoo", "-p", "0.1%", check=(2,))
-        assert b"the module of tamis" in done.stderr, done.stderr
+        assert b"the tamis module" in done.stderr, done.stderr
         assert redis.server.client().do("DBSIZE") == 0
 
 
@@ -121,7 +121,7 @@ def test_for_hardly_any():
 
 
 def test_scheme():
-    """Each item is in the shard that the formula tells, and there alone."""
+    """Each item is in the shard of the formula and in no other."""
     with On() as redis:
         c = redis.server.client()
         items = ["item-%d" % i for i in range(3000)] + ["", "{x}", "\u00e9"]
@@ -223,13 +223,13 @@ def test_refusals():
         redis("reserve", "-q", "seen", "-n", "100")
         for words, why in ((["load", "none"], b"there is no filter 'none'"),
                            (["query", "string"], b"is a string, not a filter"),
-                           (["info", "hash"], b"not that of a filter"),
-                           (["reserve", "seen", "-n", "5"], b"'seen' exists already"),
-                           (["reserve", "way", "-n", "5"], b"'way:{3}' is in the way"),
-                           (["reserve", "a{b}", "-n", "5"], b"cannot have a brace"),
-                           (["reserve", "x"], b"-n N is missing"),
+                           (["info", "hash"], b"not of a filter"),
+                           (["reserve", "seen", "-n", "5"], b"'seen' already exists"),
+                           (["reserve", "way", "-n", "5"], b"'way:{3}' already exists"),
+                           (["reserve", "a{b}", "-n", "5"], b"cannot contain braces"),
+                           (["reserve", "x"], b"missing -n N"),
                            (["reserve", "x", "-n", "5", "-k", "fuse"], b"bloom or cuckoo"),
-                           (["load"], b"which filter")):
+                           (["load"], b"missing NAME")):
             done = redis(*words, data=b"a\n", check=(2,))
             assert why in done.stderr, (words, done.stderr)
         assert c.do("EXISTS", "way", "x", "none") == 0
@@ -247,11 +247,11 @@ def test_password():
                      environment={"REDISCLI_AUTH": "wrong"})
         assert b"WRONGPASS" in done.stderr, done.stderr
         done = redis("info", "--user", "somebody", "seen", check=(2,))
-        assert b"--user somebody: the password is missing" in done.stderr, done.stderr
+        assert b"--user somebody: missing password" in done.stderr, done.stderr
 
 
 def test_user_who_may_not():
-    """What a server refuses to tell is not taken for a filter that is not there."""
+    """A denied reply is not taken for a missing filter."""
     with On() as redis:
         redis("reserve", "-q", "seen", "-n", "100")
         redis.server.client().do("ACL", "SETUSER", "u", "on", ">p", "~*", "+@all", "-hgetall")
@@ -278,7 +278,7 @@ def test_reserve_that_cannot_be_undone():
 
 
 def _talk(listener):
-    """Who asks gets an answer that does not end."""
+    """A reply that does not end is an error."""
     client, _ = listener.accept()
     try:
         client.sendall(b"$1000000\r\n")
@@ -290,14 +290,14 @@ def _talk(listener):
 
 
 def test_answer_without_end():
-    """A server that goes on talking and says nothing is one that does not answer."""
+    """A server that sends bytes without completing a reply times out."""
     if not COMMAND or not has_redis_command():
         raise Skip("the command was built without hiredis")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_talk, args=(listener,), daemon=True).start()
         done = tamis("redis", "info", "x", "-s", "127.0.0.1:%d" % listener.getsockname()[1],
                      "--patience", "1", check=(2,), timeout=60)
-        assert b"did not answer in time" in done.stderr, done.stderr
+        assert b"did not reply in time" in done.stderr, done.stderr
 
 
 def test_no_server():
@@ -306,9 +306,9 @@ def test_no_server():
     done = tamis("redis", "query", "x", "-s", "127.0.0.1:1", data=b"", check=(2,))
     assert b"127.0.0.1:1: Connection refused" in done.stderr, done.stderr
     done = tamis("redis", "query", "x", "-s", "nonsense", data=b"", check=(2,))
-    assert b"'nonsense' is no server" in done.stderr, done.stderr
+    assert b"'nonsense' is not a server" in done.stderr, done.stderr
     done = tamis("redis", "info", "f", "-s", "", check=(2,))
-    assert b"'' is no server: give HOST:PORT" in done.stderr, done.stderr
+    assert b"'' is not a server: use HOST:PORT" in done.stderr, done.stderr
 
 
 def test_lost_connection():

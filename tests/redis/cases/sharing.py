@@ -1,4 +1,4 @@
-"""Copies share their tables, and unions are made behind: nobody may see that.
+"""Copies share their tables, and unions are made in the background: clients must not notice.
 
 A copy and its origin go their own ways; a union answers as one that was made at once; and what is
 saved, replicated or asked for in the midst of the work is what it would be at its end.
@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-import legacy
+import redisbloom
 from resp import Broken, Error, encode
 from servers import PRELOAD, Cluster, Server, Skip, caught_up, follow, tamis, until
 from sizes import some
@@ -35,7 +35,7 @@ def _make(c, verb):
     elif verb == "CF":
         c.do("CF.RESERVE", "k", str(CAPACITY))
     else:
-        legacy.load(c, "l", CAPACITY)
+        redisbloom.load(c, "l", CAPACITY)
         c.do("RENAME", "l-" + verb[1:].lower(), "k")
         c.do("DEL", "l-bf", "l-cf")
 
@@ -201,7 +201,7 @@ def test_union_that_adds_nothing():
 
 
 def test_union_that_is_too_much():
-    """Together they would break the promise: the union keeps them apart, and says so."""
+    """United they would exceed the rate: the union keeps them as merged filters, and reports it."""
     with Server() as server:
         c, capacity = server.client(), some(200000, CAPACITY)
         c.do("BF.RESERVE", "a", "0.01", str(capacity), "NONSCALING")
@@ -352,7 +352,7 @@ def test_pause():
             assert adding.read() == [1] * 300
             assert time.monotonic() - begun > 0.3
         assert int(primary.info("bf_commands_waited")) >= 4
-        # A replica takes over in the midst: the client is told.
+        # A replica takes over meanwhile: the client gets an error.
         adding.send(encode(["COPY", "a", "to2"]) + encode(["BF.MADD", "to2"] + _items("x", 300)))
         assert adding.read() == 1
         c.do("FAILOVER", "TO", "127.0.0.1", str(replica.port))
@@ -410,7 +410,7 @@ def test_pipeline_of_single_items():
 
 
 def test_looked_up_once():
-    """Subscribers and INFO hear of a look-up as often as they do where nobody has to wait."""
+    """Events and INFO count a lookup once, whether its client waits or not."""
     with Server(options=["--notify-keyspace-events", "KEAm"]) as server:
         c, subscriber = server.client(), server.client()
         _origin(c, 10 * CAPACITY)
@@ -418,14 +418,14 @@ def test_looked_up_once():
         subscriber.do("PSUBSCRIBE", "__keyevent@0__:*")
 
         def told(*first):
-            """What is told of some commands, behind others."""
+            """The events and counts of some commands after others."""
             looked = [int(server.info("keyspace_" + what)) for what in ("hits", "misses")]
             c.many([*first, ["BF.EXISTS", "none", "x"], ["BF.ADD", "new", "x"],
                     ["BF.MERGE", "union", "new"], ["BF.SCANDUMP", "union", "0"],
                     ["BF.MERGE", "union", "none"], ["CF.DEL", "none", "x"],
                     ["CF.ADD", "new-c", "x"], ["BF.EXISTS", "a", "a-1"],
                     ["DEL", "new", "union", "new-c"]])
-            busy = int(server.info("bf_jobs_behind"))
+            busy = int(server.info("bf_background_jobs"))
             c.do("PUBLISH", "__keyevent@0__:end", "")
             events = [subscriber.read()[2:] for _ in range(len(first))]
             while not events or not events[-1][0].endswith(b":end"):
@@ -442,8 +442,8 @@ def test_looked_up_once():
 
 
 def test_key_that_moves():
-    """A key goes to another node of a cluster while a command waits for it: the client is told to
-    try again, and nothing is left behind."""
+    """A key moves to another node of a cluster while a command waits for it: the client gets
+    TRYAGAIN, and nothing is left behind."""
     with Cluster() as cluster:
         slot = cluster.servers[0].client().do("CLUSTER", "KEYSLOT", "{k}a")
         source = cluster.owner(slot)
@@ -686,7 +686,7 @@ def test_union_that_does_not_fit():
 
 
 def _room(server, more=None):
-    """Lets the process have so many bytes of addresses more than it has; None: any number."""
+    """Limits the address space of the process to this many more bytes; None: no limit."""
     with open("/proc/%d/statm" % server.process.pid) as file:
         bytes_now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     limit = resource.RLIM_INFINITY if more is None else bytes_now + more
@@ -746,7 +746,7 @@ def test_no_memory():
 
 
 def _fill(c, least):
-    """Takes all memory that comes in blocks of so many bytes or more, for files that do not come;
+    """Fills the memory with blocks of `least` bytes or more, for uploads that never complete;
     returns their keys, the smallest first."""
     size, files = 64 << 20, []
     while size >= least:
@@ -759,7 +759,7 @@ def _fill(c, least):
 
 
 def test_no_memory_to_unite():
-    """An item is not taken for known because the table that would tell cannot be united."""
+    """An item is not reported as known because its table cannot be united."""
     if PRELOAD:
         raise Skip("a sanitizer takes addresses as it likes")
     items, refused = _items("new", 100), 0
@@ -797,7 +797,7 @@ def test_no_memory_for_chunks_of_unions():
     with Server() as server:
         c = server.client()
         for key in "a", "b":
-            legacy.load(c, key, 25000000)
+            redisbloom.load(c, key, 25000000)
             c.do("BF.MADD", key + "-bf", *_items(key, 1000))
         c.do("TAMIS.LOAD", "room", "0", str(20 << 20), "x")
         _room(server, 1 << 20)
@@ -825,7 +825,7 @@ def test_no_memory_to_save():
         c.do("BGSAVE")
         until(lambda: server.info("rdb_bgsave_in_progress") == "0", what="the end of the child")
         assert server.info("rdb_last_bgsave_status") == "err"
-        assert "No memory for" in server.log()
+        assert "Out of memory: cannot allocate" in server.log()
         server.kill()
         server.start()
         c = server.client()

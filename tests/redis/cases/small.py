@@ -1,4 +1,4 @@
-"""Filters of few items, of which a server has many: what they take, and that nobody can tell.
+"""Filters of few items: their memory, and that they behave as larger ones.
 
 A filter that is small and has not grown is kept in one block, and unpacked when it grows, is
 merged or is written; later layers that are small are bare tables.  What it answers, replies and
@@ -21,7 +21,7 @@ def _info(c, key):
 
 
 def _each_takes(server, c, count, filters):
-    """Bytes of the server for each of so many filters of `count` items, made by their first."""
+    """Server memory per filter of `count` items, created by their first add."""
     c.do("FLUSHALL")
     server.settle()
     before = server.used_memory()

@@ -1,7 +1,7 @@
-"""Filters that RedisBloom has made: DUMP payloads, SCANDUMP chunks, an .rdb file.
+"""Filters made by RedisBloom: DUMP payloads, SCANDUMP chunks, an .rdb file.
 
-Each must load, answer every probe as RedisBloom did, miss none of its keys where RedisBloom had
-none missing, and come out again as it went in.
+Each loads, answers every probe as RedisBloom did, contains all of its keys, and is written as it
+was read.
 """
 import csv
 import os
@@ -191,3 +191,31 @@ def test_small_cuckoo_filters():
         _tables(c, "one", 1, 4, b"\0\0\0\0")
         c.do("CF.INSERT", "one", "ITEMS", "x", "x")
         assert c.do("CF.COUNT", "one", "x") == 4
+
+
+def _fnv(data):
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+def test_rounded_chains_grow():
+    """Sub-filters of a filter without NOROUND are powers of two.  Recorded from RedisBloom 2.8.20."""
+    link = struct.pack("<QQQddIQB", 32, 256, 0, 0.005, 11.027753418256411, 8, 23, 8)
+    assert link.hex()[48:80] == "7b14ae47e17a743fe9862fb2350e2640"
+    with Server() as server:
+        c = server.client()
+        for options, items, expected in ((0, 149, 0x639259005D0BB9F8), (4, 148, 0x9FACD56B3F714B13)):
+            c.do("BF.LOADCHUNK", "k", "1", struct.pack("<QIII", 0, 1, options, 2) + link)
+            for i in range(150):
+                c.do("BF.ADD", "k", "key-%d" % i)
+            assert c.do("BF.CARD", "k") == items
+            found, at = b"", 0
+            while True:
+                at, data = c.do("BF.SCANDUMP", "k", str(at))
+                if at == 0:
+                    break
+                found += data
+            assert _fnv(found) == expected, options
+            c.do("DEL", "k")

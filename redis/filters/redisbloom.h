@@ -1,0 +1,73 @@
+/* redisbloom.h - filters that RedisBloom made: the library's, with tables in sparse_bytes.h
+ *
+ * The library does what RedisBloom does to the bits, and checks headers.  Here are the storage, the
+ * numbers that commands report, and how SCANDUMP, LOADCHUNK and RDB files frame header and
+ * tables.  A filter that was loaded can go back: sizes, growth and bytes are RedisBloom's. */
+#ifndef TAMIS_REDIS_FILTERS_REDISBLOOM_H
+#define TAMIS_REDIS_FILTERS_REDISBLOOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/redis_module.h"
+#include "tamis.h"
+
+#define REDISBLOOM_CHAIN_HEADER 20
+#define REDISBLOOM_SUB 53
+#define REDISBLOOM_CUCKOO_HEADER 38
+#define REDISBLOOM_NONSCALING 8 /* in the options of a chain */
+
+/* The header of a Bloom filter, and of one of its sub-filters (RedisBloom: link). */
+struct redisbloom_chain {
+    uint64_t size;
+    uint32_t subfilters, options, growth;
+};
+struct redisbloom_sub {
+    uint64_t bytes, bits, size;
+    double error, per_entry;
+    uint32_t hashes;
+    uint64_t entries;
+    uint8_t n2;
+};
+/* The header of a cuckoo filter, and its size. */
+struct cf_numbers {
+    uint64_t bytes, items, buckets, deletes, subfilters, bucket_size, iterations, expansion;
+};
+struct redisbloom_chain redisbloom_chain(const tamis_filter *f);
+struct redisbloom_sub redisbloom_sub(const tamis_filter *f, size_t index);
+struct cf_numbers redisbloom_cuckoo(const tamis_filter *f);
+
+/* A filter of zeros: TAMIS_GROWING is a Bloom filter.  NULL if the header is refused, its tables
+ * have more than `max` bytes, or memory runs out. */
+tamis_filter *redisbloom_open(tamis_kind kind, const uint8_t *header, size_t length, uint64_t max);
+tamis_filter *redisbloom_copy(const tamis_filter *f);
+
+/* The size that BF.INFO and CF.INFO of RedisBloom report. */
+size_t redisbloom_bytes(const tamis_filter *f);
+
+/* See bf.h. */
+size_t redisbloom_unready(const tamis_filter *f, size_t items, bool change);
+void redisbloom_prepare(const tamis_filter *f);
+
+/* ---- chunks: the header; then the tables, at most 16 MiB at a time and never of two tables.  The
+ * iterator of a chunk is 1 + the bytes of the tables up to its end. */
+
+/* As serialize_chunk in serialize.h. */
+uint8_t *redisbloom_chunk(const tamis_filter *f, long long iterator, size_t *length,
+                          long long *next);
+
+enum redisbloom_write { WRITE_OK, WRITE_OUTSIDE, WRITE_TOO_LONG, WRITE_NO_MEMORY };
+/* Writes bytes of the tables. */
+enum redisbloom_write redisbloom_write(tamis_filter *f, uint64_t offset, const void *bytes,
+                                       size_t length);
+
+/* ---- RDB: redisbloom_rdb.c.  Loading follows the first number: the items of a Bloom filter, the
+ * sub-filters of a cuckoo filter.  NULL if the value is refused. */
+
+void bf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f);
+tamis_filter *bf_redisbloom_load(RedisModuleIO *rdb, uint64_t size, int version);
+void cf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f);
+tamis_filter *cf_redisbloom_load(RedisModuleIO *rdb, uint64_t tables, int version);
+
+#endif

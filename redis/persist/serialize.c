@@ -1,0 +1,150 @@
+/* serialize.c - see serialize.h */
+#include "persist/serialize.h"
+
+#include "filters/redisbloom.h"
+#include "server/memory.h"
+
+#define CHECKSUM_BYTES 8
+#define MAGIC_AT 16
+
+static const uint8_t no_secret[TAMIS_SECRET_BYTES];
+
+/* ---- all of a filter */
+
+bool serialize_is_header(const struct chunk_ops *ops, const uint8_t *bytes, size_t length) {
+    return length >= MAGIC_AT + 8 && byte_load(bytes + MAGIC_AT, 8) == ops->magic;
+}
+
+void *serialize_open(const struct chunk_ops *ops, const uint8_t *bytes, size_t length) {
+    struct byte_reader r = unseal(bytes, length);
+    return r.bad || !serialize_is_header(ops, bytes, length) ? NULL : ops->from_header(&r);
+}
+
+uint8_t *serialize_chunk(const struct chunk_ops *ops, const void *filter, long long iterator,
+                         size_t *length, long long *next) {
+    tamis_filter *const *redisbloom = filter; /* the first field of both */
+    if (*redisbloom != NULL) return redisbloom_chunk(*redisbloom, iterator, length, next);
+    *length = 0;
+    *next = iterator == 0;
+    if (iterator == 0) return ops->header(filter, length);
+    if (iterator < 0) return NULL;
+    uint64_t index = (uint64_t)iterator - 1;
+    uint8_t *chunk = ops->chunk(filter, &index, length);
+    if (chunk != NULL) *next = (long long)index + 2;
+    return chunk;
+}
+
+/* The chunk at the iterator; NULL only past the end. */
+static uint8_t *need_chunk(const struct chunk_ops *ops, const void *filter, long long iterator,
+                           size_t *length, long long *next) {
+    uint8_t *chunk = serialize_chunk(ops, filter, iterator, length, next);
+    if (chunk == NULL && (iterator == 0 || *length != 0)) memory_exhausted(*length);
+    return chunk;
+}
+
+/* ---- RDB */
+
+void serialize_save(RedisModuleIO *rdb, const struct chunk_ops *ops, const void *filter) {
+    size_t length;
+    long long next;
+    uint8_t *header = need_chunk(ops, filter, 0, &length, &next);
+    RedisModule_SaveUnsigned(rdb, RDB_TAMIS);
+    RedisModule_SaveUnsigned(rdb, 0);
+    RedisModule_SaveStringBuffer(rdb, (const char *)header, length);
+    memory_free(header);
+    for (uint8_t *chunk; (chunk = need_chunk(ops, filter, next, &length, &next)) != NULL;) {
+        RedisModule_SaveUnsigned(rdb, (uint64_t)next - 2);
+        RedisModule_SaveStringBuffer(rdb, (const char *)chunk, length);
+        memory_free(chunk);
+    }
+    RedisModule_SaveUnsigned(rdb, UINT64_MAX);
+}
+
+static void *load_header(RedisModuleIO *rdb, const struct chunk_ops *ops) {
+    size_t length = 0;
+    char *header = RedisModule_LoadStringBuffer(rdb, &length);
+    if (header == NULL) return NULL;
+    void *filter =
+        RedisModule_IsIOError(rdb) ? NULL : serialize_open(ops, (const uint8_t *)header, length);
+    RedisModule_Free(header);
+    return filter;
+}
+
+static bool load_chunk(RedisModuleIO *rdb, const struct chunk_ops *ops, void *filter,
+                       uint64_t index) {
+    size_t length = 0;
+    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
+    if (bytes == NULL) return false;
+    const bool good = !RedisModule_IsIOError(rdb) && ops->load_chunk(filter, index, bytes, length);
+    RedisModule_Free(bytes);
+    return good;
+}
+
+void *serialize_load(RedisModuleIO *rdb, const struct chunk_ops *ops) {
+    const uint64_t zero = RedisModule_LoadUnsigned(rdb);
+    if (RedisModule_IsIOError(rdb) || zero != 0) return NULL;
+    void *filter = load_header(rdb, ops);
+    bool good = filter != NULL;
+    while (good) {
+        const uint64_t index = RedisModule_LoadUnsigned(rdb);
+        good = !RedisModule_IsIOError(rdb);
+        if (!good || index == UINT64_MAX) break;
+        good = load_chunk(rdb, ops, filter, index);
+    }
+    if (good) return filter;
+    ops->free(filter);
+    return NULL;
+}
+
+/* ---- AOF, digest */
+
+void serialize_rewrite(RedisModuleIO *aof, RedisModuleString *key, const struct chunk_ops *ops,
+                       const void *filter) {
+    size_t length;
+    long long next = 0;
+    for (uint8_t *chunk; (chunk = need_chunk(ops, filter, next, &length, &next)) != NULL;) {
+        RedisModule_EmitAOF(aof, ops->command, "slb", key, next, (const char *)chunk, length);
+        memory_free(chunk);
+    }
+}
+
+void serialize_digest(RedisModuleDigest *sum, const struct chunk_ops *ops, const void *filter) {
+    size_t length;
+    long long next = 0;
+    for (uint8_t *chunk; (chunk = serialize_chunk(ops, filter, next, &length, &next)) != NULL;) {
+        RedisModule_DigestAddStringBuffer(sum, (const char *)chunk, length);
+        memory_free(chunk);
+    }
+    RedisModule_DigestEndSequence(sum);
+}
+
+/* ---- writing and reading chunks */
+
+uint8_t *segment_chunk(const tamis_filter *segment, size_t *length) {
+    const size_t size = (size_t)tamis_encoded_size(segment);
+    uint8_t *bytes = memory_alloc(size);
+    *length = size;
+    if (bytes == NULL) return NULL;
+    if (tamis_encode(segment, bytes, size, length) == TAMIS_OK) return bytes;
+    memory_free(bytes);
+    return NULL;
+}
+
+uint8_t *seal(seal_writer *write, const void *what, size_t *length) {
+    struct byte_writer count = {.bytes = NULL};
+    write(what, &count);
+    const size_t size = count.length + CHECKSUM_BYTES;
+    struct byte_writer w = {.bytes = memory_alloc(size), .capacity = size};
+    *length = size;
+    if (w.bytes == NULL) return NULL;
+    write(what, &w);
+    byte_put64(&w, tamis_hash_secret(no_secret, w.bytes, w.length));
+    return w.bytes;
+}
+
+struct byte_reader unseal(const uint8_t *bytes, size_t length) {
+    const size_t before = length < CHECKSUM_BYTES ? 0 : length - CHECKSUM_BYTES;
+    const bool good = length >= CHECKSUM_BYTES &&
+                      tamis_hash_secret(no_secret, bytes, before) == byte_load(bytes + before, 8);
+    return (struct byte_reader){bytes, bytes + before, !good};
+}

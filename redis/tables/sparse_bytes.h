@@ -1,0 +1,47 @@
+/* sparse_bytes.h - a long array of bytes in pages that are allocated when they are written
+ *
+ * The tables of a RedisBloom filter have the length given in its header.  In pages a header alone
+ * takes no memory to speak of, a new sub-filter of a hundred megabytes costs nothing at first, and
+ * no command waits for more than one page to be cleared.  Bytes that were never written are zero.
+ * Pages are shared by copies and unions (cow_table.h). */
+#ifndef TAMIS_REDIS_TABLES_SPARSE_BYTES_H
+#define TAMIS_REDIS_TABLES_SPARSE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "server/redis_module.h"
+#include "tables/cow_table.h"
+#include "tamis.h"
+
+struct sparse_bytes {
+    uint64_t bytes;
+    struct cow_table *page[]; /* a struct page each, or NULL: zeros */
+};
+
+/* The tables of a filter of the library: a struct sparse_bytes each. */
+extern const tamis_storage sparse_bytes_storage;
+
+/* NULL is allowed. */
+void sparse_bytes_free(void *table);
+/* Exchanges the pages of two arrays of the same length. */
+void sparse_bytes_swap(struct sparse_bytes *a, struct sparse_bytes *b);
+/* The number of pages that a command would wait for that reads or changes `places` bytes; and has
+ * the worker prepare them (cow_table.h). */
+size_t sparse_bytes_unready(const struct sparse_bytes *b, size_t places, bool change);
+void sparse_bytes_prepare(const struct sparse_bytes *b);
+
+/* Writes a stretch within the array.  false: out of memory. */
+bool sparse_bytes_write(struct sparse_bytes *b, uint64_t at, const void *bytes, size_t length);
+
+/* At most 16 MiB from `at` on, as RedisBloom cuts its tables.  The caller frees them; NULL: no
+ * memory for `*length` bytes. */
+uint8_t *sparse_bytes_chunk(struct sparse_bytes *b, uint64_t at, size_t *length);
+
+/* As one string of an RDB file. */
+void sparse_bytes_save(RedisModuleIO *rdb, struct sparse_bytes *b);
+/* NULL: there is no such string, it is empty, or out of memory. */
+struct sparse_bytes *sparse_bytes_load(RedisModuleIO *rdb);
+
+#endif

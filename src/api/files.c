@@ -1,0 +1,335 @@
+/* files.c - entry points: bytes and files
+ *
+ * Bytes become a filter in one step, decode_in_place: a codec makes a filter whose table lies in a
+ * block of bytes, and the filter then takes the block over.  tamis_decode, _view and _open differ
+ * only in where the block comes from and in who frees it. */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "compat/registry.h"
+#include "file/codecs.h"
+#include "file/file.h"
+#include "file/native.h"
+#include "file/update.h"
+#include "filter/codec.h"
+#include "tamis.h"
+
+/* The most bytes that tamis_encode_to writes at once. */
+#define STREAM_BYTES ((uint64_t)1 << 20)
+
+uint64_t tamis_encoded_size(const tamis_filter *filter) {
+    return tamis__codec_of(filter)->encoded_size(filter);
+}
+
+tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capacity,
+                          size_t *length) {
+    if (length != NULL) *length = 0;
+    if (filter == NULL || buffer == NULL) return TAMIS_E_ARGUMENT;
+    const uint64_t size = tamis_encoded_size(filter);
+    if (capacity < size) return TAMIS_E_BUFFER;
+    tamis_status status = tamis__filter_trust(filter);
+    if (status != TAMIS_OK) return status;
+    tamis__codec_of(filter)->encode(filter, buffer);
+    if (length != NULL) *length = (size_t)size;
+    return TAMIS_OK;
+}
+
+tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_open_options *copy) {
+    memset(copy, 0, sizeof *copy);
+    if (options == NULL) return TAMIS_OK;
+    if (options->struct_size < offsetof(tamis_open_options, map)) return TAMIS_E_ARGUMENT;
+    memcpy(copy, options,
+           options->struct_size < sizeof *copy ? options->struct_size : sizeof *copy);
+    if ((copy->allocator.alloc == NULL) != (copy->allocator.free == NULL)) {
+        return TAMIS_E_ARGUMENT;
+    }
+    return TAMIS_OK;
+}
+
+/* One filter of a container, with its own copy of the bytes. */
+static tamis_status decode_part(const uint8_t *bytes, uint64_t length, const tamis_open_options *o,
+                                tamis_filter **out) {
+    tamis_container *container;
+    if (o->shared) return TAMIS_E_UNSUPPORTED; /* as for all compatible formats */
+    tamis_status status = tamis_container_view(bytes, length, o, &container);
+    if (status != TAMIS_OK) return status;
+    status = tamis__container_pick(container, o->part, out);
+    tamis_container_free(container);
+    return status;
+}
+
+/* A filter whose table stays in `bytes`. */
+static tamis_status decode_in_place(const uint8_t *bytes, uint64_t length,
+                                    const tamis_open_options *o, tamis_filter **out) {
+    if (tamis__container_detect(o->format, bytes, length) != NULL)
+        return decode_part(bytes, length, o, out);
+    if (o->part != NULL) return TAMIS_E_PART;
+    const struct tamis__codec *codec =
+        o->format != NULL ? tamis__codec_find(o->format) : tamis__codec_detect(bytes, length);
+    if (codec == NULL) {
+        const bool known = o->format == NULL || tamis_format_description(o->format) != NULL;
+        return known ? TAMIS_E_FORMAT : TAMIS_E_ARGUMENT;
+    }
+    const struct tamis__settings settings = {.codec = codec == &tamis__native ? NULL : codec,
+                                             .shared = o->shared,
+                                             .portable = o->portable,
+                                             .allocator = o->allocator};
+    return codec == &tamis__native ? tamis__native_open(bytes, length, &settings, o, out)
+                                   : tamis__compat_decode(bytes, length, &settings, o->format, out);
+}
+
+/* The bytes that a filter is decoded from, and what is freed or unmapped with it. */
+struct block {
+    uint8_t *bytes;
+    uint64_t length;
+    enum tamis__storage storage;
+    uint64_t room;  /* as allocated or mapped */
+    int descriptor; /* mapped: keeps the file; or -1 */
+};
+
+static struct block mapped_block(const struct tamis__mapping *m, enum tamis__storage storage) {
+    return (struct block){m->bytes, m->length, storage, m->length, m->descriptor};
+}
+
+static void drop_block(const struct block *b, const tamis_allocator *a) {
+    struct tamis__mapping m = {b->bytes, b->room, b->descriptor};
+    if (b->storage == TAMIS__OWNED) {
+        tamis__table_free(a, b->bytes, b->room);
+    } else if (b->storage != TAMIS__BORROWED) {
+        tamis__file_unmap(&m);
+    }
+}
+
+/* The filter takes the block over.  On failure, and if the filter has made a table of its own, the
+ * block is dropped now. */
+static tamis_status decode_block(const struct block *b, const tamis_open_options *o,
+                                 tamis_filter **out) {
+    const tamis_status status = decode_in_place(b->bytes, b->length, o, out);
+    if (status != TAMIS_OK || (*out)->storage == TAMIS__OWNED) {
+        drop_block(b, &o->allocator);
+        return status;
+    }
+    (*out)->storage = b->storage;
+    (*out)->block = b->bytes;
+    (*out)->block_bytes = b->room;
+    (*out)->held = b->descriptor + 1;
+    return TAMIS_OK;
+}
+
+tamis_status tamis_decode(const void *bytes, size_t length, const tamis_open_options *options,
+                          tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_open_options o;
+    tamis_status status = tamis__open_options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
+    o.unverified = false;
+    const struct block b = {tamis__table_alloc(&o.allocator, length), length, TAMIS__OWNED, length,
+                            -1};
+    if (b.bytes == NULL) return TAMIS_E_NOMEM;
+    if (length != 0) memcpy(b.bytes, bytes, length);
+    return decode_block(&b, &o, out);
+}
+
+tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_options *options,
+                        tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_open_options o;
+    const tamis_status status = tamis__open_options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if ((bytes == NULL && length != 0) || (uintptr_t)bytes % 8 != 0) return TAMIS_E_ARGUMENT;
+    const struct block b = {(uint8_t *)(uintptr_t)bytes, length, TAMIS__BORROWED, length, -1};
+    return decode_block(&b, &o, out);
+}
+
+tamis_status tamis_verify(const tamis_filter *filter) {
+    if (filter == NULL) return TAMIS_E_ARGUMENT;
+    if (!filter->unverified) return TAMIS_OK;
+    if (filter->update != NULL) return tamis__update_verify(filter);
+    if (filter->storage == TAMIS__MAPPED) {
+        tamis__file_prefetch(filter->block, filter->block_bytes);
+    }
+    const tamis_status status = tamis__native_verify(filter->block, filter->block_bytes);
+    /* The filter is const, and many threads may read it: this flag is set atomically. */
+    bool *compared = &((tamis_filter *)(uintptr_t)filter)->compared;
+    if (status == TAMIS_OK) __atomic_store_n(compared, true, __ATOMIC_RELAXED);
+    return status;
+}
+
+tamis_status tamis__filter_trust(const tamis_filter *f) {
+    if (f->settings.pages != NULL) return TAMIS_E_UNSUPPORTED; /* its tables are not contiguous */
+    return __atomic_load_n(&f->compared, __ATOMIC_RELAXED) ? TAMIS_OK : tamis_verify(f);
+}
+
+/* Receives the encoded filter as consecutive spans. */
+typedef tamis_status span_taker(void *context, const struct tamis__span *spans, size_t count);
+
+static tamis_status encode_bytes(const tamis_filter *f, span_taker *take, void *context) {
+    const uint64_t size = tamis_encoded_size(f);
+    uint8_t *bytes = tamis__table_alloc(&f->settings.allocator, size);
+    if (bytes == NULL) return TAMIS_E_NOMEM;
+    tamis__codec_of(f)->encode(f, bytes);
+    const struct tamis__span whole = {bytes, size};
+    const tamis_status status = take(context, &whole, 1);
+    tamis__table_free(&f->settings.allocator, bytes, size);
+    return status;
+}
+
+/* Without a copy of the table, which may be large. */
+static tamis_status encode_spans(const tamis_filter *f, span_taker *take, void *context) {
+    uint8_t header[TAMIS__HEADER_BYTES];
+    struct tamis__span spans[3];
+    const uint64_t size = tamis_encoded_size(f) - TAMIS__HEADER_BYTES - f->shape.table_bytes;
+    uint8_t *sums = tamis__table_alloc(&f->settings.allocator, size);
+    if (sums == NULL) return TAMIS_E_NOMEM;
+    tamis__native_spans(f, header, sums, spans);
+    const tamis_status status = take(context, spans, 3);
+    tamis__table_free(&f->settings.allocator, sums, size);
+    return status;
+}
+
+static tamis_status encode_to(const tamis_filter *f, span_taker *take, void *context) {
+    const tamis_status status = tamis__filter_trust(f);
+    if (status != TAMIS_OK) return status;
+    const bool one_piece = f->settings.codec == NULL && f->family->export_table == NULL &&
+                           f->shape.table_bytes % 8 == 0;
+    return one_piece ? encode_spans(f, take, context) : encode_bytes(f, take, context);
+}
+
+struct target {
+    const char *path;
+    bool replace;
+    int old; /* descriptor of the file that it may replace; -1: any */
+};
+
+static tamis_status take_to_file(void *context, const struct tamis__span *spans, size_t count) {
+    const struct target *target = context;
+    return tamis__file_write(target->path, target->replace, target->old, spans, count);
+}
+
+tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace) {
+    struct target target = {path, replace, -1};
+    if (filter == NULL || path == NULL) return TAMIS_E_ARGUMENT;
+    return encode_to(filter, take_to_file, &target);
+}
+
+struct stream {
+    tamis_writer *write;
+    void *context;
+};
+
+static tamis_status take_to_stream(void *context, const struct tamis__span *spans, size_t count) {
+    const struct stream *stream = context;
+    for (size_t i = 0; i < count; i++) {
+        for (uint64_t at = 0, some; at < spans[i].length; at += some) {
+            const uint64_t left = spans[i].length - at;
+            some = left < STREAM_BYTES ? left : STREAM_BYTES;
+            if (!stream->write(stream->context, spans[i].bytes + at, (size_t)some)) {
+                return TAMIS_E_IO;
+            }
+        }
+    }
+    return TAMIS_OK;
+}
+
+tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer *write, void *context) {
+    struct stream stream = {write, context};
+    if (filter == NULL || write == NULL) return TAMIS_E_ARGUMENT;
+    return encode_to(filter, take_to_stream, &stream);
+}
+
+static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_filter **out) {
+    struct tamis__mapping m;
+    const tamis_status status = tamis__file_map(path, &m);
+    if (status != TAMIS_OK) return status;
+    const struct block b = mapped_block(&m, TAMIS__MAPPED);
+    o->unverified = true;
+    return decode_block(&b, o, out);
+}
+
+static tamis_status open_read(const char *path, tamis_open_options *o, tamis_filter **out) {
+    struct block b = {.storage = TAMIS__OWNED, .descriptor = -1};
+    o->unverified = false;
+    const tamis_status status = tamis__file_read(path, &o->allocator, &b.bytes, &b.room, &b.length);
+    return status == TAMIS_OK ? decode_block(&b, o, out) : status;
+}
+
+/* A filter of which only the pages that change are read and written.  E_UNSUPPORTED, with no
+ * effect, if the file must be read as a whole. */
+static tamis_status open_draft(const struct tamis__update *c, tamis_open_options *o,
+                               tamis_filter **out) {
+    struct tamis__mapping m;
+    tamis_status status = tamis__update_map(c, &m);
+    if (status != TAMIS_OK) return status;
+    const struct block b = mapped_block(&m, TAMIS__DRAFT);
+    o->unverified = true;
+    status = decode_block(&b, o, out);
+    o->unverified = false;
+    if (status != TAMIS_OK || (*out)->family->touched != NULL) return status;
+    tamis__filter_free(*out);
+    *out = NULL;
+    return TAMIS_E_UNSUPPORTED;
+}
+
+static tamis_status open_copy(const struct tamis__update *c, const tamis_open_options *o,
+                              tamis_filter **out) {
+    struct block b = {.storage = TAMIS__OWNED, .descriptor = -1};
+    const tamis_status status = tamis__update_read(c, &b.bytes, &b.room, &b.length);
+    if (status != TAMIS_OK) return status;
+    /* The container must not be replaced by one of its parts. */
+    if (tamis__container_detect(o->format, b.bytes, b.length) != NULL) {
+        drop_block(&b, &o->allocator);
+        return TAMIS_E_UNSUPPORTED;
+    }
+    return decode_block(&b, o, out);
+}
+
+static tamis_status open_to_change(const char *path, tamis_open_options *o, tamis_filter **out) {
+    struct tamis__update *c;
+    tamis_status status = tamis__update_begin(path, &o->allocator, &c);
+    if (status != TAMIS_OK) return status;
+    o->unverified = false;
+    status = open_draft(c, o, out);
+    if (status == TAMIS_E_UNSUPPORTED) status = open_copy(c, o, out);
+    if (status == TAMIS_OK) status = tamis__update_attach(c, *out);
+    if (status != TAMIS_OK) {
+        const int why = errno;
+        tamis__filter_free(*out);
+        *out = NULL;
+        tamis__update_free(c);
+        errno = why;
+    }
+    return status;
+}
+
+tamis_status tamis_open(const char *path, const tamis_open_options *options, tamis_filter **out) {
+    if (out == NULL) return TAMIS_E_ARGUMENT;
+    *out = NULL;
+    tamis_open_options o;
+    const tamis_status status = tamis__open_options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if (path == NULL) return TAMIS_E_ARGUMENT;
+    if (o.update) return open_to_change(path, &o, out);
+    return o.map ? open_mapped(path, &o, out) : open_read(path, &o, out);
+}
+
+tamis_status tamis_commit(tamis_filter *filter, uint64_t *written) {
+    uint64_t bytes = 0;
+    bool whole;
+    if (written != NULL) *written = 0;
+    if (filter == NULL || filter->update == NULL) return TAMIS_E_ARGUMENT;
+    tamis_status status = tamis__update_commit(filter, &bytes, &whole);
+    if (status == TAMIS_OK && whole) {
+        struct target target = {tamis__update_path(filter), true, tamis__update_descriptor(filter)};
+        bytes = tamis_encoded_size(filter);
+        status = encode_to(filter, take_to_file, &target);
+    }
+    if (status != TAMIS_OK) return status;
+    tamis__update_end(filter);
+    if (written != NULL) *written = bytes;
+    return TAMIS_OK;
+}

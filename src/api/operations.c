@@ -1,0 +1,336 @@
+/* operations.c - entry points: add, remove, query, count and merge
+ *
+ * They check arguments, hash keys and call the family's operations. */
+#include <string.h>
+
+#include "api/api.h"
+#include "core/bits.h"
+#include "file/update.h"
+
+/* ------------------------------------------------------------------------ add */
+
+/* Is it one of our own filters, writable and not shared?  One test instead of four. */
+static inline bool is_plain(const tamis_filter *f) {
+    static_assert(TAMIS__OWNED == 0, "is_plain tests for 0");
+    return ((uintptr_t)f->hashing.compat | (uintptr_t)f->settings.codec | (unsigned)f->storage |
+            f->settings.shared) == 0;
+}
+
+static tamis_status can_add(const tamis_filter *f) {
+    if (f == NULL) return TAMIS_E_ARGUMENT;
+    if (f->ops->add == NULL) {
+        return (f->family->caps & TAMIS_IS_STATIC) != 0 ? TAMIS_E_STATIC : TAMIS_E_UNSUPPORTED;
+    }
+    return tamis__filter_is_readonly(f) ? TAMIS_E_READONLY : TAMIS_OK;
+}
+
+static tamis_status can_remove(const tamis_filter *f) {
+    if (f == NULL) return TAMIS_E_ARGUMENT;
+    if (f->ops->remove == NULL) return TAMIS_E_NO_REMOVE;
+    return tamis__filter_is_readonly(f) ? TAMIS_E_READONLY : TAMIS_OK;
+}
+
+static bool takes_bytes(const tamis_filter *f) { return f->hashing.id != TAMIS_HASH_NONE; }
+
+/* Some compatible formats take only 64-bit integers. */
+static tamis_status check_key(const tamis_filter *f, const void *key, size_t length) {
+    if ((key == NULL && length != 0) || !takes_bytes(f)) return TAMIS_E_ARGUMENT;
+    return tamis__hashing_takes(&f->hashing, length) ? TAMIS_OK : TAMIS_E_KEY;
+}
+
+static tamis_status check_keys(const tamis_filter *f, const void *const *keys,
+                               const size_t *lengths, size_t count) {
+    if (count != 0 && (keys == NULL || lengths == NULL)) return TAMIS_E_ARGUMENT;
+    if (!takes_bytes(f)) return TAMIS_E_ARGUMENT;
+    if (f->hashing.compat == NULL || !f->hashing.compat->integers) return TAMIS_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (!tamis__hashing_takes(&f->hashing, lengths[i])) return TAMIS_E_KEY;
+    }
+    return TAMIS_OK;
+}
+
+static void count_adds(tamis_filter *f, uint64_t count) {
+    if (f->settings.shared) {
+        __atomic_fetch_add(&f->adds, count, __ATOMIC_RELAXED);
+    } else {
+        f->adds += count;
+    }
+}
+
+/* Does `adds` count only keys that change the filter? */
+static bool counts_fresh(const tamis_filter *f) {
+    return f->settings.codec != NULL && (f->settings.codec->flags & TAMIS__COUNTS_FRESH) != 0;
+}
+
+/* Adds a key and counts it only if it changed the filter. */
+static tamis_status add_if_fresh(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    bool was_new = false;
+    const tamis_status status = f->ops->add(f, h, &was_new);
+    if (status != TAMIS_OK) return status;
+    if (fresh != NULL) *fresh = was_new;
+    count_adds(f, was_new);
+    return TAMIS_OK;
+}
+
+static tamis_status add_one(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    if (TAMIS_UNLIKELY(counts_fresh(f))) return add_if_fresh(f, h, fresh);
+    const tamis_status status = f->ops->add(f, h, fresh);
+    if (TAMIS_LIKELY(status == TAMIS_OK)) count_adds(f, 1);
+    return status;
+}
+
+/* Adds a batch and counts it. */
+static tamis_status add_group(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
+                              bool *fresh, size_t *done) {
+    if (!counts_fresh(f)) {
+        const tamis_status status = f->ops->add_batch(f, lo, hi, count, fresh, done);
+        count_adds(f, *done);
+        return status;
+    }
+    tamis_status status = TAMIS_OK;
+    for (*done = 0; *done < count && status == TAMIS_OK; *done += status == TAMIS_OK) {
+        const struct tamis__hash h = {lo[*done], hi == NULL ? 0 : hi[*done]};
+        status = add_if_fresh(f, h, fresh == NULL ? NULL : fresh + *done);
+    }
+    return status;
+}
+
+tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                               size_t count, size_t *done) {
+    return add_group(f, lo, hi, count, NULL, done);
+}
+
+tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, bool *fresh) {
+    tamis_status status = can_add(filter);
+    if (status == TAMIS_OK) status = check_key(filter, key, length);
+    if (status != TAMIS_OK) return status;
+    return add_one(filter, tamis__hash_key(&filter->hashing, key, length), fresh);
+}
+
+/* Not inlined, so that the common path is short. */
+static __attribute__((noinline)) tamis_status add_hash_any(tamis_filter *f, uint64_t hash,
+                                                           bool *fresh) {
+    const tamis_status status = can_add(f);
+    if (status != TAMIS_OK) return status;
+    if (!tamis__filter_takes_hashes(f)) return TAMIS_E_UNSUPPORTED;
+    return add_one(f, (struct tamis__hash){hash, 0}, fresh);
+}
+
+tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
+    if (TAMIS_UNLIKELY(filter == NULL || !is_plain(filter) || filter->ops->add == NULL)) {
+        return add_hash_any(filter, hash, fresh);
+    }
+    const tamis_status status = filter->ops->add(filter, (struct tamis__hash){hash, 0}, fresh);
+    filter->adds += status == TAMIS_OK;
+    return status;
+}
+
+/* Hashes a group of keys.  Returns `hi`, or NULL for our own hashes, which do not use it. */
+static uint64_t *hash_group(const tamis_filter *f, const void *const *keys, const size_t *lengths,
+                            size_t count, uint64_t *lo, uint64_t *hi) {
+    if (f->hashing.compat == NULL) hi = NULL;
+    tamis__hash_keys(&f->hashing, f->settings.portable, keys, lengths, count, lo, hi);
+    return hi;
+}
+
+tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys, const size_t *lengths,
+                             size_t count, bool *fresh, size_t *done) {
+    if (done != NULL) *done = 0;
+    tamis_status status = can_add(filter);
+    if (status == TAMIS_OK) status = check_keys(filter, keys, lengths, count);
+    if (status != TAMIS_OK) return status;
+    uint64_t lo[TAMIS__HASHED_AT_ONCE], hi[TAMIS__HASHED_AT_ONCE];
+    size_t added = 0, some = 0;
+    while (added < count && status == TAMIS_OK) {
+        const size_t n =
+            count - added < TAMIS__HASHED_AT_ONCE ? count - added : TAMIS__HASHED_AT_ONCE;
+        const uint64_t *upper = hash_group(filter, keys + added, lengths + added, n, lo, hi);
+        status = add_group(filter, lo, upper, n, fresh == NULL ? NULL : fresh + added, &some);
+        added += some;
+    }
+    if (done != NULL) *done = added;
+    return status;
+}
+
+tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t *hashes, size_t count,
+                                  bool *fresh, size_t *done) {
+    if (done != NULL) *done = 0;
+    tamis_status status = can_add(filter);
+    if (status != TAMIS_OK) return status;
+    if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
+    if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    size_t added = 0;
+    status = add_group(filter, hashes, NULL, count, fresh, &added);
+    if (done != NULL) *done = added;
+    return status;
+}
+
+static tamis_status remove_one(tamis_filter *f, struct tamis__hash h) {
+    const tamis_status status = f->ops->remove(f, h);
+    if (status == TAMIS_OK && f->adds != 0) f->adds--;
+    return status;
+}
+
+tamis_status tamis_remove(tamis_filter *filter, const void *key, size_t length) {
+    tamis_status status = can_remove(filter);
+    if (status == TAMIS_OK) status = check_key(filter, key, length);
+    if (status != TAMIS_OK) return status;
+    return remove_one(filter, tamis__hash_key(&filter->hashing, key, length));
+}
+
+tamis_status tamis_remove_hash(tamis_filter *filter, uint64_t hash) {
+    const tamis_status status = can_remove(filter);
+    if (status != TAMIS_OK) return status;
+    if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    return remove_one(filter, (struct tamis__hash){hash, 0});
+}
+
+tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
+                                const size_t *lengths, size_t count, bool *removed) {
+    tamis_status status = can_remove(filter);
+    if (status == TAMIS_OK) status = check_keys(filter, keys, lengths, count);
+    if (status != TAMIS_OK) return status;
+    for (size_t i = 0; i < count; i++) {
+        const struct tamis__hash h = tamis__hash_key(&filter->hashing, keys[i], lengths[i]);
+        const bool there = remove_one(filter, h) == TAMIS_OK;
+        if (removed != NULL) removed[i] = there;
+        if (!there) status = TAMIS_E_ABSENT;
+    }
+    return status;
+}
+
+tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashes, size_t count,
+                                     bool *removed) {
+    tamis_status status = can_remove(filter);
+    if (status != TAMIS_OK) return status;
+    if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
+    if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
+    for (size_t i = 0; i < count; i++) {
+        const bool there = remove_one(filter, (struct tamis__hash){hashes[i], 0}) == TAMIS_OK;
+        if (removed != NULL) removed[i] = there;
+        if (!there) status = TAMIS_E_ABSENT;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------------- query */
+
+bool tamis_contains(const tamis_filter *filter, const void *key, size_t length) {
+    assert(filter != NULL && (key != NULL || length == 0));
+    return filter->contains_key(filter, key, length);
+}
+
+bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash) {
+    assert(filter != NULL);
+    return filter->contains(filter, (struct tamis__hash){hash, 0});
+}
+
+void tamis_prefetch_hash(const tamis_filter *filter, uint64_t hash) {
+    assert(filter != NULL);
+    if (filter->family->prefetch != NULL) filter->family->prefetch(filter, hash);
+}
+
+static size_t answer_maybe(size_t count, bool *answers) {
+    for (size_t i = 0; answers != NULL && i < count; i++) answers[i] = true;
+    return count;
+}
+
+/* Sets the answers of keys that the filter does not take to true; returns how many changed.  They
+ * were hashed as the integer 0. */
+static size_t not_keys(const tamis_filter *f, const size_t *lengths, size_t count, bool *answers) {
+    const bool answered = f->ops->contains(f, (struct tamis__hash){0, 0});
+    size_t corrected = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (tamis__hashing_takes(&f->hashing, lengths[i])) continue;
+        corrected += !answered;
+        if (answers != NULL) answers[i] = true;
+    }
+    return corrected;
+}
+
+size_t tamis_contains_batch(const tamis_filter *filter, const void *const *keys,
+                            const size_t *lengths, size_t count, bool *answers) {
+    assert(filter != NULL && ((keys != NULL && lengths != NULL) || count == 0));
+    if (TAMIS_UNLIKELY(!takes_bytes(filter))) return answer_maybe(count, answers);
+    uint64_t lo[TAMIS__HASHED_AT_ONCE], hi[TAMIS__HASHED_AT_ONCE];
+    size_t found = 0;
+    for (size_t at = 0; at < count; at += TAMIS__HASHED_AT_ONCE) {
+        const size_t n = count - at < TAMIS__HASHED_AT_ONCE ? count - at : TAMIS__HASHED_AT_ONCE;
+        const uint64_t *upper = hash_group(filter, keys + at, lengths + at, n, lo, hi);
+        found += filter->ops->contains_batch(filter, lo, upper, n,
+                                             answers == NULL ? NULL : answers + at);
+        if (TAMIS_UNLIKELY(check_keys(filter, keys + at, lengths + at, n) != TAMIS_OK)) {
+            found += not_keys(filter, lengths + at, n, answers == NULL ? NULL : answers + at);
+        }
+    }
+    return found;
+}
+
+size_t tamis_contains_hash_batch(const tamis_filter *filter, const uint64_t *hashes, size_t count,
+                                 bool *answers) {
+    assert(filter != NULL && (hashes != NULL || count == 0));
+    if (TAMIS_UNLIKELY(!tamis__filter_takes_hashes(filter))) return answer_maybe(count, answers);
+    return filter->ops->contains_batch(filter, hashes, NULL, count, answers);
+}
+
+/* ---------------------------------------------------------------------- count */
+
+tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds) {
+    if (filter == NULL) return TAMIS_E_ARGUMENT;
+    if (tamis__filter_is_readonly(filter)) return TAMIS_E_READONLY;
+    filter->adds = adds;
+    return TAMIS_OK;
+}
+
+static unsigned count_one(const tamis_filter *f, struct tamis__hash h) {
+    return f->family->count == NULL ? f->ops->contains(f, h) : f->family->count(f, h);
+}
+
+unsigned tamis_count(const tamis_filter *filter, const void *key, size_t length) {
+    assert(filter != NULL && (key != NULL || length == 0));
+    if (!takes_bytes(filter) || !tamis__hashing_takes(&filter->hashing, length)) return 1;
+    return count_one(filter, tamis__hash_key(&filter->hashing, key, length));
+}
+
+unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash) {
+    assert(filter != NULL);
+    return tamis__filter_takes_hashes(filter) ? count_one(filter, (struct tamis__hash){hash, 0})
+                                              : 1;
+}
+
+/* ---------------------------------------------------------------------- merge */
+
+/* A compatible format's table is padded to whole words if it comes from a .tamis file; otherwise it
+ * may end at any byte. */
+static bool same_shape(const tamis_filter *a, const tamis_filter *b) {
+    struct tamis__shape x = a->shape, y = b->shape;
+    x.table_bytes = tamis__div_up(x.table_bytes, 8);
+    y.table_bytes = tamis__div_up(y.table_bytes, 8);
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
+tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode) {
+    if (into == NULL || from == NULL) return TAMIS_E_ARGUMENT;
+    if (mode != TAMIS_UNION && mode != TAMIS_INTERSECTION) return TAMIS_E_ARGUMENT;
+    if (into->settings.pages != NULL) return tamis__storage_merge(into, from, mode);
+    const uint32_t needed = mode == TAMIS_UNION ? TAMIS_CAN_UNION : TAMIS_CAN_INTERSECT;
+    if ((into->family->caps & needed) == 0) return TAMIS_E_NO_MERGE;
+    if (tamis__filter_is_readonly(into)) return TAMIS_E_READONLY;
+    if (into->family != from->family || into->settings.codec != from->settings.codec ||
+        !same_shape(into, from) || !tamis__hashing_equal(&into->hashing, &from->hashing)) {
+        return TAMIS_E_MISMATCH;
+    }
+    if (into == from && mode == TAMIS_INTERSECTION) return TAMIS_OK;
+    tamis_status status = tamis__filter_trust(from);
+    if (status != TAMIS_OK) return status;
+    const uint64_t adds = from->adds;
+    if (into->update != NULL) tamis__update_all(into);
+    status = into->family->merge(into, from, mode);
+    if (status != TAMIS_OK) return status;
+    if (mode == TAMIS_UNION) {
+        into->adds += adds;
+    } else if (adds < into->adds) {
+        into->adds = adds; /* no more than the smaller of the two */
+    }
+    return TAMIS_OK;
+}

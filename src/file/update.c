@@ -1,0 +1,329 @@
+/* update.c - files opened for update, and updated in place where that pays
+ *
+ * A small file is read, changed in memory and rewritten (file.c).  A large one, of a kind in which
+ * a key touches few bytes (bloom, block, counting), is mapped privately instead: the system copies
+ * the pages that are written to, and the file does not change.  The hashes determine which of its
+ * pieces of 64 KiB change: the filter gets wrapped operations that mark the pieces a key touches
+ * and then call the family's.
+ *
+ *     open     lock, complete an interrupted update, map       constant time
+ *     add      mark pieces, change the private pages             reads what it touches
+ *     commit   compare the marked pieces, as they are on disk, with their checksums;
+ *              write the journal; apply it (journal.h)         twice the marked pieces
+ *
+ * The journal doubles the bytes written, and every piece costs a seek.  So the file is written as a
+ * whole if more than one piece in SHARE is marked, and also if another process has it mapped: a
+ * mapped file must not change, and that process keeps the old one. */
+#define _GNU_SOURCE 1
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/bytes.h"
+#include "core/io.h"
+#include "file/file.h"
+#include "file/journal.h"
+#include "file/lock.h"
+#include "file/native.h"
+#include "file/update.h"
+
+/* A file of this size is written as a whole in about the time of the two further syncs that an
+ * update in place takes. */
+#define IN_PLACE_FROM ((uint64_t)16 << 20)
+#define SHARE 8
+
+struct tamis__update {
+    tamis_allocator allocator;
+    char *path; /* of the file itself, links resolved; from malloc */
+    int descriptor;
+    uint64_t file_bytes;
+    bool alone; /* locks work here, and the file has no other name */
+
+    /* In place: */
+    struct tamis__ops ops;          /* the filter's, with those that change replaced */
+    const struct tamis__ops *inner; /* the family's */
+    uint64_t *marks;                /* a bit for each piece; NULL: the file was read */
+    size_t marks_bytes;
+    uint64_t pieces, marked;
+    bool fetched; /* so much is marked that the whole file is prefetched */
+    bool done;
+};
+
+/* ---- opening */
+
+static tamis_status open_alone(struct tamis__update *c) {
+    if (tamis__is_stream(c->path)) return TAMIS_E_UNSUPPORTED;
+    for (;;) {
+        struct stat st;
+        c->descriptor = tamis__open(c->path, O_RDWR, 0);
+        if (c->descriptor < 0) return TAMIS_E_IO;
+        const bool locked = tamis__lock(c->descriptor, TAMIS__LOCK_WRITER, true, true);
+        if (tamis__same_file(c->path, c->descriptor)) {
+            if (fstat(c->descriptor, &st) != 0) return TAMIS_E_IO;
+            c->alone = locked && st.st_nlink == 1; /* another name would not find the journal */
+            c->file_bytes = (uint64_t)st.st_size;
+            return S_ISREG(st.st_mode) ? TAMIS_OK : TAMIS_E_UNSUPPORTED;
+        }
+        /* The process that had the lock has replaced the file. */
+        close(c->descriptor);
+    }
+}
+
+tamis_status tamis__update_begin(const char *path, const tamis_allocator *a,
+                                 struct tamis__update **out) {
+    struct tamis__update *c = tamis__alloc(a, sizeof *c);
+    if (c == NULL) return TAMIS_E_NOMEM;
+    *c = (struct tamis__update){.allocator = *a, .descriptor = -1};
+    c->path = realpath(path, NULL);
+    tamis_status status = c->path == NULL ? TAMIS_E_IO : open_alone(c);
+    if (status == TAMIS_OK) status = tamis__journal_finish(c->path, c->descriptor, NULL);
+    if (status != TAMIS_OK) {
+        const int why = errno;
+        tamis__update_free(c);
+        errno = why;
+        return status;
+    }
+    *out = c;
+    return TAMIS_OK;
+}
+
+void tamis__update_free(struct tamis__update *c) {
+    if (c == NULL) return;
+    if (c->descriptor >= 0) close(c->descriptor);
+    free(c->path);
+    const tamis_allocator a = c->allocator;
+    tamis__release(&a, c->marks, c->marks_bytes);
+    tamis__release(&a, c, sizeof *c);
+}
+
+tamis_status tamis__update_map(const struct tamis__update *c, struct tamis__mapping *m) {
+    uint8_t header[TAMIS__HEADER_BYTES];
+    uint64_t table_bytes;
+    if (!c->alone || c->file_bytes < IN_PLACE_FROM || c->file_bytes > SIZE_MAX / 2 ||
+        !tamis__pread_all(c->descriptor, header, sizeof header, 0) ||
+        tamis__native_frame(header, c->file_bytes, &table_bytes) != TAMIS_OK) {
+        return TAMIS_E_UNSUPPORTED;
+    }
+    int flags = MAP_PRIVATE;
+#if defined(MAP_NORESERVE)
+    flags |= MAP_NORESERVE; /* only what is changed takes memory */
+#endif
+    void *at = mmap(NULL, (size_t)c->file_bytes, PROT_READ | PROT_WRITE, flags, c->descriptor, 0);
+    if (at == MAP_FAILED) return TAMIS_E_UNSUPPORTED;
+#if defined(MADV_RANDOM)
+    (void)madvise(at, (size_t)c->file_bytes, MADV_RANDOM);
+#endif
+    *m = (struct tamis__mapping){at, c->file_bytes, -1};
+    return TAMIS_OK;
+}
+
+tamis_status tamis__update_read(const struct tamis__update *c, uint8_t **block,
+                                uint64_t *block_bytes, uint64_t *length) {
+    return tamis__descriptor_read(c->descriptor, &c->allocator, block, block_bytes, length);
+}
+
+/* ---- what changes */
+
+/* Several threads of a shared filter may mark at once. Relaxed order is enough, as it is for the
+ * bits of the filter: the commit comes after all of them. */
+
+static bool is_marked(const struct tamis__update *c, uint64_t piece) {
+    return (__atomic_load_n(&c->marks[piece / 64], __ATOMIC_RELAXED) >> piece % 64 & 1) != 0;
+}
+
+static void mark_piece(struct tamis__update *c, uint64_t piece) {
+    const uint64_t bit = (uint64_t)1 << piece % 64;
+    if (is_marked(c, piece)) return;
+    if (__atomic_fetch_or(&c->marks[piece / 64], bit, __ATOMIC_RELAXED) & bit) return;
+    __atomic_fetch_add(&c->marked, 1, __ATOMIC_RELAXED);
+}
+
+static bool too_many(const struct tamis__update *c) {
+    return __atomic_load_n(&c->marked, __ATOMIC_RELAXED) > c->pieces / SHARE;
+}
+
+static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
+    struct tamis__update *c = f->update;
+    uint64_t offsets[TAMIS__TOUCHED_MAX];
+    for (size_t i = 0; i < count; i++) {
+        const size_t touched = f->family->touched(f, hashes[i], offsets);
+        for (size_t j = 0; j < touched; j++) mark_piece(c, offsets[j] >> TAMIS__PIECE_LG);
+    }
+    if (__atomic_load_n(&c->fetched, __ATOMIC_RELAXED) || !too_many(c)) return;
+    /* One long read is faster than many short ones. */
+    if (__atomic_exchange_n(&c->fetched, true, __ATOMIC_RELAXED)) return;
+#if defined(MADV_WILLNEED)
+    (void)madvise(f->block, (size_t)f->block_bytes, MADV_NORMAL);
+    (void)madvise(f->block, (size_t)f->block_bytes, MADV_WILLNEED);
+#endif
+}
+
+static tamis_status update_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+    mark(f, &h.lo, 1);
+    return f->update->inner->add(f, h, fresh);
+}
+
+static tamis_status update_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     size_t count, bool *fresh, size_t *done) {
+    mark(f, lo, count);
+    return f->update->inner->add_batch(f, lo, hi, count, fresh, done);
+}
+
+static tamis_status update_remove(tamis_filter *f, struct tamis__hash h) {
+    mark(f, &h.lo, 1);
+    return f->update->inner->remove(f, h);
+}
+
+void tamis__update_all(tamis_filter *f) {
+    for (uint64_t p = 0; f->update->marks != NULL && p < f->update->pieces; p++) {
+        mark_piece(f->update, p);
+    }
+}
+
+tamis_status tamis__update_attach(struct tamis__update *c, tamis_filter *f) {
+    f->update = c;
+    if (f->storage != TAMIS__DRAFT) return TAMIS_OK;
+    c->pieces = tamis__native_pieces(f->shape.table_bytes);
+    c->marks_bytes = (size_t)(c->pieces / 64 + 1) * sizeof *c->marks;
+    c->marks = tamis__alloc(&c->allocator, c->marks_bytes);
+    if (c->marks == NULL) return TAMIS_E_NOMEM;
+    memset(c->marks, 0, c->marks_bytes);
+    c->inner = f->ops;
+    c->ops = *f->ops;
+    c->ops.add = update_add;
+    c->ops.add_batch = update_add_batch;
+    if (c->ops.remove != NULL) c->ops.remove = update_remove;
+    f->ops = &c->ops;
+    return TAMIS_OK;
+}
+
+const char *tamis__update_path(const tamis_filter *f) { return f->update->path; }
+int tamis__update_descriptor(const tamis_filter *f) { return f->update->descriptor; }
+
+/* ---- checksums: damaged bytes must not get a new checksum */
+
+static const uint8_t *sums_of(const tamis_filter *f) { return f->table + f->shape.table_bytes; }
+
+/* Compares the bytes on disk: before a commit the old file, after it the new one. In memory a page
+ * that was written to still has the old checksums or the old header.
+ *
+ * `buffer` has room for a piece followed by the checksums. */
+static tamis_status verify_piece(const tamis_filter *f, uint64_t piece, uint8_t *buffer) {
+    const uint64_t from = piece << TAMIS__PIECE_LG;
+    const uint64_t bytes = tamis__native_piece_bytes(f->shape.table_bytes, piece);
+    const uint8_t *sums = buffer + ((size_t)1 << TAMIS__PIECE_LG), *at = f->table + from;
+    if (is_marked(f->update, piece)) {
+        at = buffer;
+        if (!tamis__pread_all(f->update->descriptor, buffer, bytes, TAMIS__HEADER_BYTES + from)) {
+            return TAMIS_E_IO;
+        }
+    }
+    const bool right = tamis__xxh3(at, (size_t)bytes, 0) == tamis__load64(sums + 8 * piece);
+    return right ? TAMIS_OK : TAMIS_E_CHECKSUM;
+}
+
+static tamis_status verify_sums(const tamis_filter *f, uint8_t *sums) {
+    const struct tamis__update *c = f->update;
+    const uint64_t from = TAMIS__HEADER_BYTES + f->shape.table_bytes;
+    uint8_t header[TAMIS__HEADER_BYTES];
+    if (!tamis__pread_all(c->descriptor, header, sizeof header, 0) ||
+        !tamis__pread_all(c->descriptor, sums, 8 * c->pieces, from)) {
+        return TAMIS_E_IO;
+    }
+    const uint64_t sum = tamis__xxh3(sums, (size_t)(8 * c->pieces), 0);
+    return sum == tamis__native_sums_sum(header) ? TAMIS_OK : TAMIS_E_CHECKSUM;
+}
+
+static tamis_status verify_pieces(const tamis_filter *f, bool all) {
+    const struct tamis__update *c = f->update;
+    const size_t piece_bytes = (size_t)1 << TAMIS__PIECE_LG;
+    const size_t bytes = piece_bytes + (size_t)(8 * c->pieces);
+    uint8_t *buffer = tamis__alloc(&c->allocator, bytes);
+    tamis_status status = buffer == NULL ? TAMIS_E_NOMEM : verify_sums(f, buffer + piece_bytes);
+    for (uint64_t p = 0; p < c->pieces && status == TAMIS_OK; p++) {
+        if (all || is_marked(c, p)) status = verify_piece(f, p, buffer);
+    }
+    tamis__release(&c->allocator, buffer, bytes);
+    return status;
+}
+
+tamis_status tamis__update_verify(const tamis_filter *f) {
+    return f->update->marks == NULL ? TAMIS_OK : verify_pieces(f, true);
+}
+
+/* ---- writing back */
+
+/* The numbers of the pieces that changed, `*count` of them, and the checksums of all, in one block:
+ * numbers first, with room for all that are marked. */
+static uint64_t *new_sums(const tamis_filter *f, uint64_t *count, size_t *bytes) {
+    const struct tamis__update *c = f->update;
+    *bytes = (size_t)(c->marked + c->pieces) * 8;
+    uint64_t *pieces = tamis__alloc(&c->allocator, *bytes);
+    if (pieces == NULL) return NULL;
+    uint8_t *sums = (uint8_t *)(pieces + c->marked);
+    memcpy(sums, sums_of(f), (size_t)(8 * c->pieces));
+    *count = 0;
+    for (uint64_t p = 0; p < c->pieces; p++) {
+        if (!is_marked(c, p)) continue;
+        const uint64_t size = tamis__native_piece_bytes(f->shape.table_bytes, p);
+        const uint64_t sum = tamis__xxh3(f->table + (p << TAMIS__PIECE_LG), (size_t)size, 0);
+        if (sum == tamis__load64(sums + 8 * p)) continue; /* the key was a member already */
+        tamis__store64(sums + 8 * p, sum);
+        pieces[(*count)++] = p;
+    }
+    return pieces;
+}
+
+static tamis_status write_journal(const tamis_filter *f) {
+    const struct tamis__update *c = f->update;
+    uint8_t header[TAMIS__HEADER_BYTES];
+    uint64_t count;
+    size_t bytes;
+    uint64_t *pieces = new_sums(f, &count, &bytes);
+    if (pieces == NULL) return TAMIS_E_NOMEM;
+    const uint8_t *sums = (const uint8_t *)(pieces + c->marked);
+    tamis__native_header(f, f->shape.table_bytes, tamis__xxh3(sums, (size_t)(8 * c->pieces), 0),
+                         header);
+    const struct tamis__update_set set = {.file_bytes = c->file_bytes,
+                                          .header_sum_before = tamis__native_header_sum(f->block),
+                                          .header = header,
+                                          .table = f->table,
+                                          .table_bytes = f->shape.table_bytes,
+                                          .sums = sums,
+                                          .pieces = pieces,
+                                          .count = count};
+    const tamis_status status = tamis__journal_write(c->path, &set);
+    tamis__release(&c->allocator, pieces, bytes);
+    return status;
+}
+
+/* Other processes may update the file now, but not in place while the filter is mapped. */
+void tamis__update_end(tamis_filter *f) {
+    struct tamis__update *c = f->update;
+    c->done = true;
+    if (c->marks != NULL) (void)tamis__lock(c->descriptor, TAMIS__LOCK_READERS, false, true);
+    tamis__unlock(c->descriptor, TAMIS__LOCK_WRITER);
+}
+
+tamis_status tamis__update_commit(tamis_filter *f, uint64_t *written, bool *whole) {
+    const struct tamis__update *c = f->update;
+    *written = 0;
+    if (c->done) return TAMIS_E_ARGUMENT;
+    *whole = c->marks == NULL || too_many(c) || f->settings.codec != NULL ||
+             !tamis__same_file(c->path, c->descriptor) ||
+             !tamis__lock(c->descriptor, TAMIS__LOCK_READERS, true, false);
+    if (*whole) return TAMIS_OK;
+    /* From here on readers wait, so that they find the old file or the new one. */
+    tamis_status status = verify_pieces(f, false);
+    if (status == TAMIS_OK) status = write_journal(f);
+    if (status == TAMIS_OK) status = tamis__journal_finish(c->path, c->descriptor, written);
+    const int why = errno;
+    if (status != TAMIS_OK) tamis__unlock(c->descriptor, TAMIS__LOCK_READERS);
+    errno = why;
+    *whole = status == TAMIS_E_UNSUPPORTED; /* no journal can be created there */
+    return *whole ? TAMIS_OK : status;
+}

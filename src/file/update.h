@@ -1,0 +1,35 @@
+/* update.h - files opened for update, and updated in place where that pays */
+#ifndef TAMIS_FILE_UPDATE_H
+#define TAMIS_FILE_UPDATE_H
+
+#include "file/file.h"
+#include "filter/family.h"
+
+struct tamis__update;
+/* Opens and locks the file, after waiting for other updates, and completes an interrupted one.
+ * E_UNSUPPORTED if it is no regular file. */
+tamis_status tamis__update_begin(const char *path, const tamis_allocator *a,
+                                 struct tamis__update **out);
+/* A large .tamis file, mapped privately; E_UNSUPPORTED for any other. The descriptor of the mapping
+ * is -1: the update owns it. */
+tamis_status tamis__update_map(const struct tamis__update *c, struct tamis__mapping *mapping);
+/* Any file, read as by tamis__file_read. */
+tamis_status tamis__update_read(const struct tamis__update *c, uint8_t **block,
+                                uint64_t *block_bytes, uint64_t *length);
+/* From now on the filter, made of the mapped or read bytes, tracks what changes. */
+tamis_status tamis__update_attach(struct tamis__update *c, tamis_filter *f);
+/* Everything may have changed. */
+void tamis__update_all(tamis_filter *f);
+/* Compares the bytes that were not verified yet, as they were before the update, with their
+ * checksums. */
+tamis_status tamis__update_verify(const tamis_filter *f);
+/* Writes the changes to the file, `*written` bytes, or reports in `*whole` that the file must be
+ * written as a whole. E_ARGUMENT after tamis__update_end, which lets others update the file. */
+tamis_status tamis__update_commit(tamis_filter *f, uint64_t *written, bool *whole);
+void tamis__update_end(tamis_filter *f);
+const char *tamis__update_path(const tamis_filter *f);
+int tamis__update_descriptor(const tamis_filter *f);
+/* Closes the file and releases its locks. NULL is allowed. */
+void tamis__update_free(struct tamis__update *c);
+
+#endif

@@ -1,0 +1,79 @@
+/* codec.h - the contract between a file format and everything above it
+ *
+ * A codec turns a block of bytes into a filter whose table lies inside that block, and back.
+ * It does not copy: tamis_decode, tamis_view and tamis_open differ only in where the block came
+ * from, and hand it to the filter afterwards.  A few formats must build a table (packed,
+ * compressed); then the filter owns it and the block is no longer needed.
+ *
+ * A codec of a compatible format parses its header into a `tamis__contents`; src/compat/systems.c
+ * makes the filter and has the defaults for functions that are NULL.  It trusts nothing: every
+ * length and relation is checked before anything is allocated, and no more is allocated than there
+ * are bytes. */
+#ifndef TAMIS_FILTER_CODEC_H
+#define TAMIS_FILTER_CODEC_H
+
+#include "filter/family.h"
+
+/* Whether bytes have a codec's format. */
+enum tamis__detection {
+    TAMIS__NO_MATCH,
+    TAMIS__POSSIBLE, /* consistent with the format, but so is much else */
+    TAMIS__CERTAIN   /* a magic number, or equations that hold over the whole length */
+};
+
+enum {
+    TAMIS__COUNTS_FRESH = 1u << 0,     /* `adds` counts the keys that changed a bit */
+    TAMIS__SIZED_BY_DISTINCT = 1u << 1 /* if no capacity is given, distinct keys count */
+};
+
+/* What `decode` is given, and what it sets. */
+struct tamis__decoding {
+    const struct tamis__codec *codec; /* may be set to the variant that the bytes have */
+    const char *parameters;           /* "entries=N,error=P"; NULL: none */
+    tamis_allocator allocator;        /* for `contents.made` */
+    struct tamis__contents contents;  /* family and hashing are the codec's */
+};
+
+struct tamis__codec {
+    const char *name;       /* as in tamis_facts.format and --from */
+    const char *about;      /* one line of description */
+    const char *parameters; /* those that `make` understands: "bits,ribbon"; NULL: none */
+    uint32_t flags;
+
+    /* NULL: certain of bytes that `decode` accepts as its own variant. */
+    enum tamis__detection (*detect)(const struct tamis__codec *codec, const uint8_t *bytes,
+                                    uint64_t length);
+    /* The same of the header alone: the tables begin as zeros in `settings->pages`.  NULL: there is
+     * no such header. */
+    tamis_status (*open_header)(const uint8_t *header, uint64_t length,
+                                const struct tamis__settings *settings, tamis_filter **out);
+    uint64_t (*encoded_size)(const tamis_filter *f);
+    /* `buffer` has room for encoded_size bytes. */
+    void (*encode)(const tamis_filter *f, uint8_t *buffer);
+    /* Another reason why a filter cannot be written in this format; NULL if it can, or if all can.
+     */
+    const char *(*reason)(const struct tamis__codec *codec, const tamis_filter *f);
+    /* A remark for `tamis info`; NULL: none.  May be NULL itself. */
+    const char *(*note)(const tamis_filter *f);
+
+    /* ---- compatible formats; NULL for our own */
+
+    /* Those of all its filters, and the reason for others.  NULL: the functions set and check. */
+    const struct tamis__family *family;
+    const struct tamis__compat_hash *hash;
+    const char *refusal;
+    /* Does the format have room for its numbers?  A .tamis file may have stored any.  NULL: yes. */
+    bool (*holds)(const tamis_filter *f);
+    const void *variant; /* the codec's own, if several codecs share functions */
+
+    /* The contents of a filter whose table points into `bytes`.  Nothing in them may be trusted. */
+    tamis_status (*decode)(const uint8_t *bytes, uint64_t length, struct tamis__decoding *d);
+    /* A filter of no keys with the system's own sizing; family and hashing are the codec's. */
+    tamis_status (*make)(const struct tamis__spec *spec, struct tamis__contents *contents);
+    /* From all hashes in the order given, if the size of the table depends on them; `make` then
+     * sets only kind and hashing.  NULL: make, then add. */
+    tamis_status (*build)(const struct tamis__spec *spec, const uint64_t *lo, size_t count,
+                          const struct tamis__settings *settings, tamis_filter **out);
+};
+
+#endif

@@ -1,0 +1,286 @@
+/* family.h - the contract between the families and everything above them
+ *
+ * A family is an algorithm over one table of bytes.  It never sees keys, only their 64-bit
+ * hashes, and never sees files: its table in memory is, byte for byte, what the file holds
+ * (little-endian, use bytes.h), and all that is needed to use a table again is a `shape`: up
+ * to eight numbers that the family defines.  So one generic codec serves all families.
+ *
+ * A new family is a file with a `const struct tamis__family`, and a line in families.c.
+ *
+ * Laws (tests/laws runs them over the registry)
+ *   - no false negative, whatever the hashes are;
+ *   - a batch does what its keys would do one by one, `fresh` included;
+ *   - every instruction set gives the same answers and the same table;
+ *   - a table that `attach` accepted is safe to use, whatever bytes are in it;
+ *   - the table depends on the set of keys only, not on order, threads or memory
+ *     (`ordered` families: on the order of adds too);
+ *   - the expected false positive rate at capacity, over keys and over sets of keys, is at
+ *     most the rate requested.  Small tables vary from set to set, so dynamic families are sized
+ * for TAMIS__SIGMAS standard deviations above the mean fill: the promise is about *your* set.
+ *
+ * Two families never include each other; what they share has its own file. */
+#ifndef TAMIS_FILTER_FAMILY_H
+#define TAMIS_FILTER_FAMILY_H
+
+#include "core/alloc.h"
+#include "hash/hash.h"
+#include "tamis.h"
+
+#define TAMIS__SHAPE_WORDS 8
+#define TAMIS__SIGMAS 4.0
+
+/* The numbers that define a table; in the file's header.  Each family names its words. */
+struct tamis__shape {
+    uint64_t word[TAMIS__SHAPE_WORDS];
+    uint64_t table_bytes;
+    uint32_t layout;  /* the family's */
+    uint32_t padding; /* 0, so that shapes can be compared as bytes */
+};
+
+/* Are all words after `last` 0? */
+static inline bool tamis__shape_ends(const struct tamis__shape *shape, unsigned last) {
+    uint64_t unused = 0;
+    for (unsigned i = last + 1; i < TAMIS__SHAPE_WORDS; i++) unused |= shape->word[i];
+    return unused == 0;
+}
+
+struct tamis__codec;
+
+/* What the caller wants: the options, checked.  The way to a filter is options -> spec + settings
+ * -> contents -> filter, for our kinds and for compatible formats. */
+struct tamis__spec {
+    tamis_kind kind;   /* ours; AUTO: a compatible format */
+    uint64_t capacity; /* keys; a compatible format whose keys were counted: repeats included */
+    double fpr;        /* in (0,1); compatible formats: 0 is the system's default */
+    uint64_t bits;     /* 0, or fixed by the caller */
+    uint32_t hashes;   /* 0, or fixed by the caller */
+    uint32_t arity;    /* 0, 3 or 4 */
+    tamis_kind stage;
+    uint32_t threads;
+    struct tamis__hashing hashing; /* ours; a compatible format has its own */
+    uint64_t seed;
+    const struct tamis__codec *codec; /* compatible formats; else NULL */
+    const char *parameters;           /* compatible formats: "bits=10,ribbon", known to the codec */
+};
+
+/* What a filter takes over from its caller or its parent, beside its contents. */
+struct tamis__settings {
+    const struct tamis__codec *codec; /* how it is encoded; NULL: .tamis */
+    tamis_allocator allocator;
+    tamis_key_form form;
+    bool shared, portable;
+    const tamis_storage *pages; /* tables are in the caller's storage; else NULL */
+};
+
+/* All of a filter but its settings, before it is an object: what a codec decoded, or what a spec
+ * comes to.  At most one of `table` and `made` is set; with neither, the filter gets a table of
+ * its own of zeros and what the family's init writes. */
+struct tamis__contents {
+    const struct tamis__family *family;
+    struct tamis__shape shape; /* its layout is set from the family */
+    struct tamis__hashing hashing;
+    uint64_t capacity; /* 0: unknown */
+    double fpr;        /* 0: unknown */
+    uint64_t adds;
+    const uint8_t *table; /* borrowed */
+    uint8_t *made;        /* from tamis__table_alloc, table_bytes + extra_bytes long: taken over */
+    const uint8_t *extra; /* in the block of `table` or `made` */
+    uint64_t extra_bytes;
+};
+
+/* What a plan reports about a shape. */
+struct tamis__traits {
+    uint32_t hashes;
+    uint32_t width;
+    double cache_lines;         /* read for an absent key */
+    double build_bytes_per_key; /* static: scratch beyond the table; else 0 */
+};
+
+/* The state of a filter, measured from its table. */
+struct tamis__state {
+    double fill;
+    double distinct, distinct_error;
+    double fpr_now;
+    uint32_t stages;
+    uint64_t capacity; /* growing: of all stages; 0: as requested */
+};
+
+struct tamis__family;
+struct tamis__shard_maker;
+struct tamis__update;
+
+/* Keys whose cache lines a batch prefetches before it reads the first. */
+#define TAMIS__PREFETCHED_KEYS 32
+
+/* The most table positions per key in a family that has `touched`. */
+#define TAMIS__TOUCHED_MAX 64
+
+/* The operations of one family, layout, width and instruction set: chosen once per object.
+ * `hi` arrays may be NULL for our own filters.  `answers`, `fresh`, `removed` may be NULL.
+ * Entries that a family lacks are NULL. */
+struct tamis__ops {
+    const char *path; /* "portable", "avx2", "neon" */
+
+    bool (*contains)(const tamis_filter *f, struct tamis__hash h);
+    /* Returns how many answered true. */
+    size_t (*contains_batch)(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                             size_t count, bool *answers);
+
+    /* OK or E_FULL (nothing changed). */
+    tamis_status (*add)(tamis_filter *f, struct tamis__hash h, bool *fresh);
+    /* Stops at the first E_FULL; *done (never NULL) counts what was added. */
+    tamis_status (*add_batch)(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
+                              bool *fresh, size_t *done);
+
+    /* OK or E_ABSENT (nothing changed). */
+    tamis_status (*remove)(tamis_filter *f, struct tamis__hash h);
+};
+
+/* Who owns the block of memory that holds the table. */
+enum tamis__storage {
+    TAMIS__OWNED,    /* tamis__table_alloc: writable */
+    TAMIS__BORROWED, /* the caller's bytes: read-only */
+    TAMIS__MAPPED,   /* a mapped file: read-only */
+    TAMIS__DRAFT     /* a mapped file: writable in memory, written back by tamis_commit */
+};
+
+/* The flags that a key form may have. */
+#define TAMIS__KEY_FLAGS \
+    (TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED | TAMIS_KEY_STRIP_CR | TAMIS_KEY_FOLD_CASE)
+
+/* Every filter starts with this; a family may embed it in a larger struct (object_size). */
+struct tamis_filter {
+    /* The query of one key (contains.c), chosen with `ops`.  First, so that a call is one jump. */
+    bool (*contains)(const tamis_filter *f, struct tamis__hash h);
+    bool (*contains_key)(const tamis_filter *f, const void *key, size_t length);
+
+    const struct tamis__ops *ops;
+    const struct tamis__family *family;
+    uint8_t *table; /* shape.table_bytes bytes, aligned to TAMIS_LINE (a view: to 8) */
+    struct tamis__shape shape;
+    struct tamis__hashing hashing;
+    struct tamis__settings settings;
+
+    uint64_t adds;     /* adds less removes; kept by the entry points, atomically if shared */
+    uint64_t capacity; /* as requested; static: distinct keys */
+    double fpr;        /* as requested */
+
+    enum tamis__storage storage;
+    uint8_t *block; /* what is freed or unmapped: the table, or all bytes around it */
+    uint64_t block_bytes;
+    const uint8_t *extra; /* in `block`: other data of a compatible file; written back as is */
+    uint64_t extra_bytes;
+    bool unverified; /* `block` is a whole .tamis file, opened without comparing checksums */
+    bool compared;   /* compared since, and they match; set atomically */
+    int held;        /* mapped: descriptor + 1 that keeps the file as it is; 0: none */
+    struct tamis__update *update; /* opened to be changed: what to write back; else NULL */
+};
+
+/* The largest part of a header. */
+#define TAMIS__HEADER_PART 64
+
+/* What a family does for filters in the caller's storage. */
+struct tamis__paged {
+    /* Writes the part of the header in which `offset` lies; returns its length, 0 past the end, and
+     * where it begins. */
+    size_t (*header_part)(const tamis_filter *f, size_t offset, uint8_t *part, size_t *begins);
+    void *(*table)(const tamis_filter *f, size_t index);
+    /* `to` is a copy of the object: gives it tables of its own. */
+    tamis_status (*copy)(const tamis_filter *from, tamis_filter *to);
+    /* Adds all keys of another.  May be NULL. */
+    tamis_status (*unite)(tamis_filter *into, const tamis_filter *from);
+};
+
+struct tamis__family {
+    tamis_kind kind;
+    uint32_t layout; /* 0: ours; else of a compatible format, and in .tamis files: frozen */
+    const char *name;
+    uint32_t caps; /* TAMIS_CAN_* */
+    bool ordered;  /* the table depends on the order of adds */
+    size_t object_size;
+
+    /* ---- sizing: pure functions.  A family of a compatible format is sized by its codec and has
+     * only `traits`. */
+
+    /* The shape for a spec.  For a static family `capacity` is the number of distinct keys
+     * and the result estimates (within a percent) what `build` makes.
+     * E_FPR_TOO_LOW, E_TOO_BIG, E_ARGUMENT. */
+    tamis_status (*shape)(const struct tamis__spec *spec, struct tamis__shape *shape);
+    /* The expected false positive rate with `keys` distinct keys; 1 if it cannot hold them. */
+    double (*fpr)(const struct tamis__shape *shape, double keys);
+    void (*traits)(const struct tamis__shape *shape, struct tamis__traits *traits);
+
+    /* ---- creating and freeing */
+
+    /* Initializes the zeroed table of an empty filter.  May be NULL. */
+    void (*init)(const struct tamis__shape *shape, uint8_t *table);
+    /* Is the shape one that this family could have made, table_bytes included?  Nothing in
+     * it may be trusted: multiplications must not overflow.  Every use is safe afterwards. */
+    bool (*check)(const struct tamis__shape *shape);
+    /* The operations for a shape: `cpu` has TAMIS__CPU_* bits.  NULL: `only_ops` for all. */
+    const struct tamis__ops *(*ops)(const struct tamis__shape *shape, uint32_t cpu, bool shared);
+    const struct tamis__ops *only_ops;
+    /* Called when shape, table and ops are set: derives the other fields of the object.  The table
+     * may be untrusted: E_CORRUPT if its contents are inconsistent.  May be NULL. */
+    tamis_status (*attach)(tamis_filter *f);
+    /* Frees what attach and later operations allocated, not the table.  May be NULL. */
+    void (*detach)(tamis_filter *f);
+
+    /* ---- optional; NULL if the family does not support it */
+
+    /* The bytes of the table that an add or a removal of the hash may change, as offsets; returns
+     * how many.  For families whose files are changed in place. */
+    size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MAX]);
+
+    /* Prefetches the cache lines that a query or add of the hash reads. */
+    void (*prefetch)(const tamis_filter *f, uint64_t hash);
+
+    /* The version of the .tamis format that introduced its table layout; NULL: 1. */
+    uint32_t (*version)(const tamis_filter *f);
+
+    void (*state)(const tamis_filter *f, struct tamis__state *state);
+    /* Copies of a key, if there can be more than one. */
+    unsigned (*count)(const tamis_filter *f, struct tamis__hash h);
+    /* Both have equal shapes, but a compatible format's table may be padded to whole words. */
+    tamis_status (*merge)(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode);
+    /* A table that is not contiguous (growing): its current size, and its bytes.  NULL: f->table.
+     */
+    uint64_t (*export_bytes)(const tamis_filter *f);
+    void (*export_table)(const tamis_filter *f, uint8_t *bytes);
+    /* The shape of another kind, and its table, which the caller allocates. */
+    tamis_status (*convert_shape)(const tamis_filter *f, tamis_kind kind,
+                                  struct tamis__shape *shape);
+    void (*convert_table)(const tamis_filter *f, uint8_t *table);
+    /* Moves keys together: tamis_compact. */
+    tamis_status (*compact)(tamis_filter *f, bool *changed);
+    const struct tamis__shard_maker *shards; /* static: how one is built (build/shards.h) */
+    const struct tamis__paged *paged;        /* NULL: tables are contiguous */
+};
+
+/* ---- families.c: the only file that names every family */
+
+/* NULL if there is none. */
+const struct tamis__family *tamis__family_of(tamis_kind kind);
+/* In order of kind; NULL at the end. */
+const struct tamis__family *tamis__family_at(size_t index);
+
+/* ---- object.c: filters are made and freed here alone */
+
+/* Makes a filter of untrusted contents: E_CORRUPT if shape and table are inconsistent,
+ * E_UNSUPPORTED if the settings say shared and the kind cannot be, E_TOO_BIG, E_NOMEM.  On failure
+ * `made` is freed and `*out` is unchanged. */
+tamis_status tamis__filter_make(const struct tamis__contents *contents,
+                                const struct tamis__settings *settings, tamis_filter **out);
+/* The oldest version of the .tamis format that has the layout of its table. */
+uint32_t tamis__filter_version(const tamis_filter *f);
+/* For `merge` where the table is nothing but bits: OR or AND of both tables. */
+tamis_status tamis__merge_bits(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode);
+/* detach, then the table according to `storage`, then the object.  NULL is allowed. */
+void tamis__filter_free(tamis_filter *f);
+
+/* ---- contains.c: queries of one key */
+
+/* Sets f->contains and f->contains_key; ops and hashing are set. */
+void tamis__contains_attach(tamis_filter *f);
+
+#endif
