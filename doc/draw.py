@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """draw.py: draws the figures of doc/theory.md, doc/architecture.svg and doc/terminal.svg.
 
-Usage: python3 doc/draw.py
+Usage: python3 doc/draw.py    (tests/check_links compares the figures with its output)
 
 Every figure is a light card with dark ink, so it reads on light and dark pages.  The curves are
 computed here from the formulas of theory.md; the bits per key are the output of `tamis plan`.
@@ -11,7 +11,7 @@ import os
 from html import escape
 
 INK, SOFT, RULE, PAPER, CELL = "#1f2933", "#52606d", "#9aa5b1", "#fcfcf9", "#ffffff"
-BLUE, RED, GREEN, GOLD, PURPLE = "#0b6fa4", "#c2410c", "#0f766e", "#b7791f", "#7c3aed"
+BLUE, RED, GREEN, GOLD, PURPLE, PINK = "#0b6fa4", "#c2410c", "#0f766e", "#b7791f", "#7c3aed", "#be185d"
 PALE = {BLUE: "#d6ebf7", RED: "#fde3d6", GREEN: "#d3f0ea", GOLD: "#fbecc8", PURPLE: "#e8defc",
         RULE: "#e7ebef"}
 
@@ -258,20 +258,20 @@ def block():
                 f.rect(x + column * 40, y + row * 20, 40, 20, PALE[BLUE] if hit else CELL, RULE)
                 if hit:
                     f.rect(x + column * 40 + touched[(row, column)], y + row * 20 + 2, 4, 16, BLUE, BLUE)
-            if any((row, c) in touched for c in range(8)):
-                f.rect(x - 1, y + row * 20 - 0.5, 322, 21, "none", BLUE, width=2)
+        for row in sorted({row for row, _ in touched}):
+            f.rect(x, y + row * 20, 320, 20, "none", BLUE, width=2)
         f.text(x, y + 142, sub, 12, SOFT, "start")
     spread = {(0, 1): 11, (0, 5): 25, (2, 3): 30, (2, 6): 6, (3, 0): 18, (4, 7): 9, (5, 2): 21}
     one = {(3, c): o for c, o in enumerate((12, 30, 5, 21, 33, 8, 26, 16))}
-    lines(34, 60, spread, "bloom: k bits anywhere", "several cache lines per key (drawn: five)")
-    lines(406, 60, one, "block: k bits in one line", "one cache line per key, one bit in each 64-bit lane")
+    lines(34, 60, spread, "Bloom: k bits anywhere", "several cache lines per key (drawn: five)")
+    lines(406, 60, one, "blocked Bloom: k bits in one line", "one cache line per key, one bit in each 64-bit lane")
     y = 248
     f.text(34, y + 17, "hash", 13, SOFT, "start", "bold")
     f.rect(86, y, 210, 28, PALE[GOLD], GOLD, 4)
     f.text(191, y + 18, "upper bits: which line", 12, GOLD, weight="bold")
     f.rect(296, y, 300, 28, PALE[BLUE], BLUE, 4)
     f.text(446, y + 18, "lower bits: which bit of each lane", 12, BLUE, weight="bold")
-    f.text(34, y + 56, "A vector instruction builds the mask of all eight lanes; another tests it against the line: no branch, no loop.", 12, SOFT, "start")
+    f.text(34, y + 56, "A few vector instructions compute the bits of all eight lanes and test them at once, without a branch or a loop.", 12, SOFT, "start")
     return f
 
 
@@ -322,8 +322,8 @@ def cuckoo():
     slots[2], slots[6] = "a7", "7f"
     f.cells(x, y2, slots, size, 30, tint={2: BLUE, 6: PURPLE})
     f.drop(at(2), y + 32, at(6), y2 - 3, PURPLE)
-    f.text(x, y2 + 56, "look up: does one of the four slots hold a7 for this window?", 12, INK, "start")
-    f.text(x, y2 + 76, "remove: empty one such slot. The slot itself says where its fingerprint may move, so the keys are not needed.", 12, SOFT, "start")
+    f.text(x, y2 + 56, "look up: is a7 in one of the four slots?  remove: empty one such slot.", 12, INK, "start")
+    f.text(x, y2 + 76, "A slot also stores which of its two windows it is in, so a fingerprint can move although its key is unknown.", 12, SOFT, "start")
     f.text(x, y2 + 98, "Drawn with windows of 2 slots (tamis uses 2 or 3); a window may begin at any slot, so windows overlap.", 12, SOFT, "start")
     return f
 
@@ -435,9 +435,9 @@ def growing():
         x += w + 14
     f.text(40, 36, "insert: into the newest stage; when it is full, add one of twice the size", 13, INK, "start", "bold")
     f.path("M560 44C590 60 590 70 580 98", BLUE, arrow=True)
-    f.text(40, 60, "look up: “maybe” if any stage says so", 13, INK, "start", "bold")
+    f.text(40, 60, "look up: “maybe” if any stage answers “maybe”", 13, INK, "start", "bold")
     f.text(40, 216, "p/2 + p/16 + 7p/128 + 49p/1024 + …  =  p/2 + p/16 · 1/(1 − 7/8)  =  p", 14, RED, "start", "bold", mono=True)
-    f.text(40, 240, "The false positive rates of all stages add up to p, however many stages there are.", 12, SOFT, "start")
+    f.text(40, 240, "The false positive rates of the stages add up to at most p, however many stages there are.", 12, SOFT, "start")
     return f
 
 
@@ -458,18 +458,18 @@ def merge():
 
 
 def space():
-    f = Figure("space", 760, 372, "Bits per key of each kind at one million keys, and the bound")
+    f = Figure("space", 760, 372, "Bits per key by kind at one million keys, and the bound")
     # tamis plan -n 1M -p RATE --json, families[].bits_per_key
     rates = (0.1, 0.01, 0.001, 1e-4, 1e-6)
     kinds = (("growing", (6.36, 11.64, 17.50, 24.41, 42.78), RULE), ("block", (4.87, 10.12, 15.77, 22.20, 39.49), BLUE),
-             ("bloom", (4.82, 9.64, 14.41, 19.27, 28.90), GREEN), ("cuckoo", (6.52, 9.81, 13.05, 16.85, 23.92), GOLD),
+             ("bloom", (4.82, 9.64, 14.41, 19.27, 28.90), GREEN), ("xor", (4.92, 8.61, 12.30, 17.22, 24.61), PINK), ("cuckoo", (6.52, 9.81, 13.05, 16.85, 23.92), GOLD),
              ("fuse", (4.31, 7.54, 10.78, 15.09, 21.55), PURPLE), ("ribbon", (3.41, 6.74, 9.99, 13.38, 19.98), RED))
     left, top, width, height = 66, 46, 560, 270
     x_of = lambda p: left + (-math.log10(p) - 1) / 5 * width
     y_of = lambda bits: top + (1 - bits / 45) * height
     axis_plot(f, left, top, width, height, [(10.0 ** -e, w) for e, w in ((1, "10 %"), (2, "1 %"), (3, "0.1 %"), (4, "0.01 %"), (5, "10⁻⁵"), (6, "10⁻⁶"))],
               [(v, str(v)) for v in (0, 10, 20, 30, 40)], "false positive rate", "bits per key, one million keys", x_of, y_of)
-    ends = {"growing": 0, "block": 0, "bloom": 0, "cuckoo": -4, "fuse": 4, "ribbon": 9}
+    ends = {"growing": 0, "block": 0, "bloom": 0, "xor": -9, "cuckoo": 0, "fuse": 1, "ribbon": 6}
     for kind, bits, color in kinds:
         shade = SOFT if color == RULE else color
         curve(f, list(zip(rates, bits)), x_of, y_of, shade)
@@ -477,6 +477,7 @@ def space():
             f.dot(x_of(p), y_of(b), 3, shade)
         f.text(left + width + 10, y_of(bits[-1]) + 4 + ends[kind], f"{kind} {bits[-1]:.1f}", 12, shade, "start", "bold")
     curve(f, [(p, -math.log2(p)) for p in rates], x_of, y_of, INK, 1.5, "6 4")
+    f.text(left + 12, top + 22, "counting (not drawn): 4 times bloom", 12, SOFT, "start")
     f.text(x_of(10 ** -4.4), y_of(8.3), "bound log₂(1/p)", 12, INK, weight="bold")
     f.line(x_of(10 ** -4.4), y_of(9.7), x_of(10 ** -4.4), y_of(14.2), INK, 1)
     return f
