@@ -81,7 +81,7 @@ static tamis_status decode_in_place(const uint8_t *bytes, uint64_t length,
 }
 
 /* The bytes that a filter is decoded from, and what is freed or unmapped with it. */
-struct block {
+struct source {
     uint8_t *bytes;
     uint64_t length;
     enum tamis__storage storage;
@@ -89,11 +89,11 @@ struct block {
     int descriptor; /* mapped: keeps the file; or -1 */
 };
 
-static struct block mapped_block(const struct tamis__mapping *m, enum tamis__storage storage) {
-    return (struct block){m->bytes, m->length, storage, m->length, m->descriptor};
+static struct source mapped_source(const struct tamis__mapping *m, enum tamis__storage storage) {
+    return (struct source){m->bytes, m->length, storage, m->length, m->descriptor};
 }
 
-static void drop_block(const struct block *b, const tamis_allocator *a) {
+static void drop_source(const struct source *b, const tamis_allocator *a) {
     struct tamis__mapping m = {b->bytes, b->room, b->descriptor};
     if (b->storage == TAMIS__OWNED) {
         tamis__table_free(a, b->bytes, b->room);
@@ -104,11 +104,11 @@ static void drop_block(const struct block *b, const tamis_allocator *a) {
 
 /* The filter takes the block over.  On failure, and if the filter has made a table of its own, the
  * block is dropped now. */
-static tamis_status decode_block(const struct block *b, const tamis_open_options *o,
-                                 tamis_filter **out) {
+static tamis_status decode_source(const struct source *b, const tamis_open_options *o,
+                                  tamis_filter **out) {
     const tamis_status status = decode_in_place(b->bytes, b->length, o, out);
     if (status != TAMIS_OK || (*out)->storage == TAMIS__OWNED) {
-        drop_block(b, &o->allocator);
+        drop_source(b, &o->allocator);
         return status;
     }
     (*out)->storage = b->storage;
@@ -127,11 +127,11 @@ tamis_status tamis_decode(const void *bytes, size_t length, const tamis_open_opt
     if (status != TAMIS_OK) return status;
     if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
     o.unverified = false;
-    const struct block b = {tamis__table_alloc(&o.allocator, length), length, TAMIS__OWNED, length,
-                            -1};
+    const struct source b = {tamis__table_alloc(&o.allocator, length), length, TAMIS__OWNED, length,
+                             -1};
     if (b.bytes == NULL) return TAMIS_E_NOMEM;
     if (length != 0) memcpy(b.bytes, bytes, length);
-    return decode_block(&b, &o, out);
+    return decode_source(&b, &o, out);
 }
 
 tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_options *options,
@@ -142,8 +142,8 @@ tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_optio
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if ((bytes == NULL && length != 0) || (uintptr_t)bytes % 8 != 0) return TAMIS_E_ARGUMENT;
-    const struct block b = {(uint8_t *)(uintptr_t)bytes, length, TAMIS__BORROWED, length, -1};
-    return decode_block(&b, &o, out);
+    const struct source b = {(uint8_t *)(uintptr_t)bytes, length, TAMIS__BORROWED, length, -1};
+    return decode_source(&b, &o, out);
 }
 
 tamis_status tamis_verify(const tamis_filter *filter) {
@@ -200,21 +200,22 @@ static tamis_status encode_to(const tamis_filter *f, span_taker *take, void *con
     return one_piece ? encode_spans(f, take, context) : encode_bytes(f, take, context);
 }
 
-struct target {
+struct destination {
     const char *path;
     bool replace;
     int old; /* descriptor of the file that it may replace; -1: any */
 };
 
 static tamis_status take_to_file(void *context, const struct tamis__span *spans, size_t count) {
-    const struct target *target = context;
-    return tamis__file_write(target->path, target->replace, target->old, spans, count);
+    const struct destination *destination = context;
+    return tamis__file_write(destination->path, destination->replace, destination->old, spans,
+                             count);
 }
 
 tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace) {
-    struct target target = {path, replace, -1};
+    struct destination destination = {path, replace, -1};
     if (filter == NULL || path == NULL) return TAMIS_E_ARGUMENT;
-    return encode_to(filter, take_to_file, &target);
+    return encode_to(filter, take_to_file, &destination);
 }
 
 struct stream {
@@ -246,28 +247,28 @@ static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_f
     struct tamis__mapping m;
     const tamis_status status = tamis__file_map(path, &m);
     if (status != TAMIS_OK) return status;
-    const struct block b = mapped_block(&m, TAMIS__MAPPED);
+    const struct source b = mapped_source(&m, TAMIS__MAPPED);
     o->unverified = true;
-    return decode_block(&b, o, out);
+    return decode_source(&b, o, out);
 }
 
 static tamis_status open_read(const char *path, tamis_open_options *o, tamis_filter **out) {
-    struct block b = {.storage = TAMIS__OWNED, .descriptor = -1};
+    struct source b = {.storage = TAMIS__OWNED, .descriptor = -1};
     o->unverified = false;
     const tamis_status status = tamis__file_read(path, &o->allocator, &b.bytes, &b.room, &b.length);
-    return status == TAMIS_OK ? decode_block(&b, o, out) : status;
+    return status == TAMIS_OK ? decode_source(&b, o, out) : status;
 }
 
 /* A filter of which only the pages that change are read and written.  E_UNSUPPORTED, with no
  * effect, if the file must be read as a whole. */
-static tamis_status open_draft(const struct tamis__update *c, tamis_open_options *o,
+static tamis_status open_draft(const struct tamis__update *u, tamis_open_options *o,
                                tamis_filter **out) {
     struct tamis__mapping m;
-    tamis_status status = tamis__update_map(c, &m);
+    tamis_status status = tamis__update_map(u, &m);
     if (status != TAMIS_OK) return status;
-    const struct block b = mapped_block(&m, TAMIS__DRAFT);
+    const struct source b = mapped_source(&m, TAMIS__DRAFT);
     o->unverified = true;
-    status = decode_block(&b, o, out);
+    status = decode_source(&b, o, out);
     o->unverified = false;
     if (status != TAMIS_OK || (*out)->family->touched != NULL) return status;
     tamis__filter_free(*out);
@@ -275,32 +276,32 @@ static tamis_status open_draft(const struct tamis__update *c, tamis_open_options
     return TAMIS_E_UNSUPPORTED;
 }
 
-static tamis_status open_copy(const struct tamis__update *c, const tamis_open_options *o,
+static tamis_status open_copy(const struct tamis__update *u, const tamis_open_options *o,
                               tamis_filter **out) {
-    struct block b = {.storage = TAMIS__OWNED, .descriptor = -1};
-    const tamis_status status = tamis__update_read(c, &b.bytes, &b.room, &b.length);
+    struct source b = {.storage = TAMIS__OWNED, .descriptor = -1};
+    const tamis_status status = tamis__update_read(u, &b.bytes, &b.room, &b.length);
     if (status != TAMIS_OK) return status;
     /* The container must not be replaced by one of its parts. */
     if (tamis__container_detect(o->format, b.bytes, b.length) != NULL) {
-        drop_block(&b, &o->allocator);
+        drop_source(&b, &o->allocator);
         return TAMIS_E_UNSUPPORTED;
     }
-    return decode_block(&b, o, out);
+    return decode_source(&b, o, out);
 }
 
-static tamis_status open_to_change(const char *path, tamis_open_options *o, tamis_filter **out) {
-    struct tamis__update *c;
-    tamis_status status = tamis__update_begin(path, &o->allocator, &c);
+static tamis_status open_for_update(const char *path, tamis_open_options *o, tamis_filter **out) {
+    struct tamis__update *u;
+    tamis_status status = tamis__update_begin(path, &o->allocator, &u);
     if (status != TAMIS_OK) return status;
     o->unverified = false;
-    status = open_draft(c, o, out);
-    if (status == TAMIS_E_UNSUPPORTED) status = open_copy(c, o, out);
-    if (status == TAMIS_OK) status = tamis__update_attach(c, *out);
+    status = open_draft(u, o, out);
+    if (status == TAMIS_E_UNSUPPORTED) status = open_copy(u, o, out);
+    if (status == TAMIS_OK) status = tamis__update_attach(u, *out);
     if (status != TAMIS_OK) {
         const int why = errno;
         tamis__filter_free(*out);
         *out = NULL;
-        tamis__update_free(c);
+        tamis__update_free(u);
         errno = why;
     }
     return status;
@@ -313,7 +314,7 @@ tamis_status tamis_open(const char *path, const tamis_open_options *options, tam
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (path == NULL) return TAMIS_E_ARGUMENT;
-    if (o.update) return open_to_change(path, &o, out);
+    if (o.update) return open_for_update(path, &o, out);
     return o.map ? open_mapped(path, &o, out) : open_read(path, &o, out);
 }
 
@@ -324,9 +325,10 @@ tamis_status tamis_commit(tamis_filter *filter, uint64_t *written) {
     if (filter == NULL || filter->update == NULL) return TAMIS_E_ARGUMENT;
     tamis_status status = tamis__update_commit(filter, &bytes, &whole);
     if (status == TAMIS_OK && whole) {
-        struct target target = {tamis__update_path(filter), true, tamis__update_descriptor(filter)};
+        struct destination destination = {tamis__update_path(filter), true,
+                                          tamis__update_descriptor(filter)};
         bytes = tamis_encoded_size(filter);
-        status = encode_to(filter, take_to_file, &target);
+        status = encode_to(filter, take_to_file, &destination);
     }
     if (status != TAMIS_OK) return status;
     tamis__update_end(filter);

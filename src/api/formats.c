@@ -38,10 +38,10 @@ const char *tamis_format_detect(const void *bytes, size_t length, size_t index) 
     if (bytes == NULL) return NULL;
     const struct tamis__container_format *container = tamis__container_detect(NULL, bytes, length);
     if (container != NULL && index-- == 0) return container->name;
-    for (int wanted = TAMIS__CERTAIN; wanted >= TAMIS__POSSIBLE; wanted--) {
+    for (int certainty = TAMIS__CERTAIN; certainty >= TAMIS__POSSIBLE; certainty--) {
         for (size_t i = 0; tamis__codec_at(i) != NULL; i++) {
             const struct tamis__codec *codec = tamis__codec_at(i);
-            if ((int)tamis__compat_detect(codec, bytes, length) == wanted && index-- == 0)
+            if ((int)tamis__compat_detect(codec, bytes, length) == certainty && index-- == 0)
                 return codec->name;
         }
     }

@@ -45,7 +45,7 @@ static void fill_facts(const tamis_filter *f, tamis_facts *facts, bool count) {
 }
 
 /* A filter is over capacity when its false positive rate exceeds the target. */
-static void judge_capacity(const tamis_filter *f, tamis_facts *facts) {
+static void check_capacity(const tamis_filter *f, tamis_facts *facts) {
     const double room = (double)facts->capacity - facts->distinct;
     facts->over_capacity = facts->fpr_target > 0 && facts->fpr_now > facts->fpr_target;
     /* Other systems size for the mean, so half of all full filters are a little above the target.
@@ -63,19 +63,19 @@ static void judge_capacity(const tamis_filter *f, tamis_facts *facts) {
     }
 }
 
-static tamis_status give_facts(const tamis_filter *f, tamis_facts *facts, bool count) {
+static tamis_status copy_facts(const tamis_filter *f, tamis_facts *facts, bool count) {
     if (f == NULL || facts == NULL) return TAMIS_E_ARGUMENT;
     tamis_facts all = {0};
     fill_facts(f, &all, count);
-    if (count) judge_capacity(f, &all);
+    if (count) check_capacity(f, &all);
     return tamis__struct_copy(facts, facts->struct_size, offsetof(tamis_facts, form), &all,
                               sizeof all);
 }
 
 tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts) {
-    return give_facts(filter, facts, true);
+    return copy_facts(filter, facts, true);
 }
 
 tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts *facts) {
-    return give_facts(filter, facts, false);
+    return copy_facts(filter, facts, false);
 }

@@ -63,18 +63,18 @@ uint64_t tamis__keys_count(const struct tamis__keys *keys) { return keys->count;
 /* Bytes per hash of a shard that building takes in any static family, the hash included. */
 #define BUILD_BYTES 16
 
-unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned lg_shards, unsigned wanted) {
-    if (k->held_limit == 0) return wanted;
+unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned lg_shards, unsigned threads) {
+    if (k->held_limit == 0) return threads;
     const uint64_t shard = (k->count >> lg_shards) * BUILD_BYTES + 1;
     const uint64_t max = 2 * k->held_limit / shard;
-    return max >= wanted ? wanted : max > 1 ? (unsigned)max : 1;
+    return max >= threads ? threads : max > 1 ? (unsigned)max : 1;
 }
 
 /* ---- creating and freeing */
 
-static const char *temporary_directory(const char *wanted) {
-    if (wanted == NULL) wanted = getenv("TMPDIR");
-    return wanted == NULL || *wanted == '\0' ? "/tmp" : wanted;
+static const char *temporary_directory(const char *directory) {
+    if (directory == NULL) directory = getenv("TMPDIR");
+    return directory == NULL || *directory == '\0' ? "/tmp" : directory;
 }
 
 tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const char *temporary,

@@ -43,17 +43,17 @@ uint64_t tamis__keys_count(const struct tamis__keys *keys);
 unsigned tamis__keys_lg_shards(uint64_t count, uint64_t max);
 
 /* How many threads may build a shard each within the memory limit. */
-unsigned tamis__keys_threads(const struct tamis__keys *keys, unsigned lg_shards, unsigned wanted);
+unsigned tamis__keys_threads(const struct tamis__keys *keys, unsigned lg_shards, unsigned threads);
 
 /* One shard's hashes, grouped; freed by the caller. */
 struct tamis__group {
     uint64_t *hashes;
     size_t count;
     unsigned lg_buckets;
-    size_t *start;              /* 2^lg_buckets + 1 */
-    bool distinct;              /* known to have no repeats */
-    bool lent;                  /* `hashes` belongs to the keys; it may be changed */
-    struct tamis__shelf *shelf; /* keeps its memory for the next group; or NULL */
+    size_t *start;            /* 2^lg_buckets + 1 */
+    bool distinct;            /* known to have no repeats */
+    bool lent;                /* `hashes` belongs to the keys; it may be changed */
+    struct tamis__pool *pool; /* keeps its memory for the next group; or NULL */
     tamis_allocator allocator;
     size_t hashes_bytes, start_bytes; /* as allocated */
 };

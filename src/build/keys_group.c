@@ -71,31 +71,31 @@ tamis_status tamis__group_lend(struct tamis__group *g, uint64_t *hashes, size_t 
     return TAMIS_OK;
 }
 
-/* ---- the shelf */
+/* ---- the pool */
 
-void tamis__shelf_open(struct tamis__shelf *shelf, size_t max) {
-    shelf->bytes = max * sizeof(uint64_t);
-    for (size_t i = 0; i < TAMIS__SHELF_PLACES; i++) atomic_init(&shelf->place[i], NULL);
+void tamis__pool_open(struct tamis__pool *pool, size_t max) {
+    pool->bytes = max * sizeof(uint64_t);
+    for (size_t i = 0; i < TAMIS__POOL_BLOCKS; i++) atomic_init(&pool->place[i], NULL);
 }
 
-void tamis__shelf_close(struct tamis__shelf *shelf, const tamis_allocator *a) {
-    for (size_t i = 0; i < TAMIS__SHELF_PLACES; i++) {
-        tamis__table_free(a, atomic_load(&shelf->place[i]), shelf->bytes);
+void tamis__pool_close(struct tamis__pool *pool, const tamis_allocator *a) {
+    for (size_t i = 0; i < TAMIS__POOL_BLOCKS; i++) {
+        tamis__table_free(a, atomic_load(&pool->place[i]), pool->bytes);
     }
 }
 
-static void *shelf_take(struct tamis__shelf *shelf) {
+static void *pool_take(struct tamis__pool *pool) {
     void *memory = NULL;
-    for (size_t i = 0; shelf != NULL && memory == NULL && i < TAMIS__SHELF_PLACES; i++) {
-        memory = atomic_exchange(&shelf->place[i], NULL);
+    for (size_t i = 0; pool != NULL && memory == NULL && i < TAMIS__POOL_BLOCKS; i++) {
+        memory = atomic_exchange(&pool->place[i], NULL);
     }
     return memory;
 }
 
-static bool shelf_put(struct tamis__shelf *shelf, void *memory) {
-    for (size_t i = 0; shelf != NULL && i < TAMIS__SHELF_PLACES; i++) {
+static bool pool_put(struct tamis__pool *pool, void *memory) {
+    for (size_t i = 0; pool != NULL && i < TAMIS__POOL_BLOCKS; i++) {
         void *nothing = NULL;
-        if (atomic_compare_exchange_strong(&shelf->place[i], &nothing, memory)) return true;
+        if (atomic_compare_exchange_strong(&pool->place[i], &nothing, memory)) return true;
     }
     return false;
 }
@@ -107,8 +107,8 @@ tamis_status tamis__group_open(struct tamis__group *g, size_t count) {
     if (status != TAMIS_OK) return status;
     g->start[0] = 0;
     g->start[(size_t)1 << g->lg_buckets] = count;
-    g->hashes_bytes = g->shelf != NULL ? g->shelf->bytes : count * sizeof *g->hashes;
-    g->hashes = (uint64_t *)shelf_take(g->shelf);
+    g->hashes_bytes = g->pool != NULL ? g->pool->bytes : count * sizeof *g->hashes;
+    g->hashes = (uint64_t *)pool_take(g->pool);
     if (g->hashes == NULL) g->hashes = tamis__table_alloc(&g->allocator, g->hashes_bytes);
     return g->hashes == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
 }
@@ -152,7 +152,7 @@ tamis_status tamis__group_copy(struct tamis__group *g, const struct tamis__stret
 }
 
 void tamis__group_free(struct tamis__group *g) {
-    if (!g->lent && !shelf_put(g->shelf, g->hashes)) {
+    if (!g->lent && !pool_put(g->pool, g->hashes)) {
         tamis__table_free(&g->allocator, g->hashes, g->hashes_bytes);
     }
     tamis__release(&g->allocator, g->start, g->start_bytes);

@@ -33,15 +33,15 @@ unsigned tamis__group_lg_buckets(uint64_t count);
 
 /* Memory of finished groups, for the next ones: the kernel clears new memory, which takes longer
  * than filling it.  Used by several threads. */
-#define TAMIS__SHELF_PLACES 8
-struct tamis__shelf {
+#define TAMIS__POOL_BLOCKS 8
+struct tamis__pool {
     size_t bytes; /* of each */
-    _Atomic(void *) place[TAMIS__SHELF_PLACES];
+    _Atomic(void *) place[TAMIS__POOL_BLOCKS];
 };
 
 /* For groups of at most `max` hashes. */
-void tamis__shelf_open(struct tamis__shelf *shelf, size_t max);
-void tamis__shelf_close(struct tamis__shelf *shelf, const tamis_allocator *a);
+void tamis__pool_open(struct tamis__pool *pool, size_t max);
+void tamis__pool_close(struct tamis__pool *pool, const tamis_allocator *a);
 
 /* Memory for `count` hashes, for a group that has only its allocator set. */
 tamis_status tamis__group_open(struct tamis__group *g, size_t count);

@@ -37,7 +37,7 @@ struct tamis__slab {
 tamis_status tamis__runs_open(struct tamis__runs *runs, const tamis_allocator *a, uint64_t limit,
                               const char *temporary) {
     *runs = (struct tamis__runs){.allocator = *a, .file = -1};
-    tamis__shelf_open(&runs->shelf, 0);
+    tamis__pool_open(&runs->pool, 0);
     /* If memory is limited, no more than a run needs. */
     if (limit == 0 || limit >= 4 * SLAB_BYTES) runs->slab_min = SLAB_BYTES;
     if (limit == 0) return TAMIS_OK;
@@ -70,7 +70,7 @@ void tamis__runs_close(struct tamis__runs *runs) {
     free_runs(a, runs->first);
     free_slabs(a, runs->slabs);
     free_slabs(a, runs->spare);
-    tamis__shelf_close(&runs->shelf, a);
+    tamis__pool_close(&runs->pool, a);
     if (runs->file >= 0) close(runs->file);
     tamis__release(a, runs->temporary, runs->temporary_bytes);
     *runs = (struct tamis__runs){.allocator = *a, .file = -1};
@@ -420,14 +420,14 @@ static tamis_status gather_mixed(struct gather *t, struct tamis__group *g) {
 }
 
 /* Threads have some units each. */
-struct shares {
+struct unit_shares {
     const struct gather *gather;
     struct tamis__group *group;
     unsigned count;
 };
 
 static tamis_status gather_share(void *context, uint64_t i) {
-    const struct shares *s = (const struct shares *)context;
+    const struct unit_shares *s = (const struct unit_shares *)context;
     struct gather t = *s->gather;
     const size_t units = (size_t)1 << t.lg_units;
     const size_t from = units * (size_t)i / s->count, to = units * (size_t)(i + 1) / s->count;
@@ -452,7 +452,7 @@ static tamis_status gather_all(struct gather *t, unsigned threads, struct tamis_
     for (size_t unit = 1; unit < (size_t)1 << t->lg_units; unit++) {
         g->start[unit << lg] = g->start[(unit - 1) << lg] + unit_count(t, unit - 1, true);
     }
-    struct shares s = {t, g, threads < 1 ? 1 : threads};
+    struct unit_shares s = {t, g, threads < 1 ? 1 : threads};
     return tamis__parallel(s.count, s.count, gather_share, &s);
 }
 
@@ -471,13 +471,13 @@ void tamis__runs_seal(struct tamis__runs *runs, unsigned lg_shards) {
         const size_t count = unit_count(&t, 0, true);
         if (count > max) max = count;
     }
-    tamis__shelf_open(&runs->shelf, max);
+    tamis__pool_open(&runs->pool, max);
 }
 
 tamis_status tamis__runs_shard(struct tamis__runs *runs, uint64_t shard, unsigned threads,
                                struct tamis__group *g) {
     struct gather t = gather_of(runs, shard);
-    if (!t.mixed) g->shelf = &runs->shelf; /* otherwise its size is not known in advance */
+    if (!t.mixed) g->pool = &runs->pool; /* otherwise its size is not known in advance */
     const tamis_status status = t.mixed ? gather_mixed(&t, g) : gather_all(&t, threads, g);
     if (status != TAMIS_OK) tamis__group_free(g);
     return status;

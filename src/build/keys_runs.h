@@ -32,7 +32,7 @@ struct tamis__runs {
     size_t slab_min;           /* usual bytes of a slab */
     struct tamis__slab *spare; /* of spilled runs, for reuse: the kernel would clear new memory */
 
-    struct tamis__shelf shelf; /* for the groups of its shards, once it is sealed */
+    struct tamis__pool pool; /* for the groups of its shards, once it is sealed */
 
     char *temporary;
     size_t temporary_bytes;

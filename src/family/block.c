@@ -19,7 +19,7 @@
 #include "family/block_model.h"
 #include "family/sizing.h"
 
-const uint64_t tamis__block_ones[BLOCK_LANES][2 * BLOCK_LANES] = {
+const uint64_t tamis__block_rest_lanes[BLOCK_LANES][2 * BLOCK_LANES] = {
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
     {1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0},
@@ -98,7 +98,7 @@ static void block_traits(const struct tamis__shape *shape, struct tamis__traits 
     traits->cache_lines = 1;
 }
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static bool block_check(const struct tamis__shape *shape) {
     const uint64_t lines = shape->word[BLOCK_LINES], hashes = shape->word[BLOCK_HASHES];
@@ -143,13 +143,13 @@ static double block_keys(const tamis_filter *f, double distinct) {
 static void block_state(const tamis_filter *f, struct tamis__state *state) {
     const uint64_t lines = f->shape.word[BLOCK_LINES];
     const double count = (double)lines;
-    struct block_tally tally;
-    block_path_for(f->settings.portable ? 0 : tamis__cpu(), f->settings.shared)->tally(f, &tally);
-    state->fill = (double)tally.ones / (count * BLOCK_LINE_BITS);
+    struct block_totals totals;
+    block_path_for(f->settings.portable ? 0 : tamis__cpu(), f->settings.shared)->totals(f, &totals);
+    state->fill = (double)totals.bits_set / (count * BLOCK_LINE_BITS);
     state->distinct = tamis__block_distinct(lines, (unsigned)f->shape.word[BLOCK_HASHES],
                                             state->fill, &state->distinct_error);
     const double fpr =
-        tally.matches / count + block_keys(f, state->distinct) / count * BLOCK_SAME_SEED;
+        totals.matches / count + block_keys(f, state->distinct) / count * BLOCK_SAME_SEED;
     state->fpr_now = fpr < 1 ? fpr : 1;
 }
 

@@ -59,15 +59,15 @@ enum block_form {
 };
 
 /* Result of a pass over the whole table. */
-struct block_tally {
-    uint64_t ones;  /* bits that are set */
-    double matches; /* sum over the lines of the chance that an absent key matches */
+struct block_totals {
+    uint64_t bits_set; /* bits that are set */
+    double matches;    /* sum over the lines of the chance that an absent key matches */
 };
 
 /* The code of one instruction set. */
 struct block_path {
     const struct tamis__ops *ops; /* one for each form */
-    void (*tally)(const tamis_filter *f, struct block_tally *tally);
+    void (*totals)(const tamis_filter *f, struct block_totals *totals);
 };
 
 extern const struct block_path tamis__block_portable;
@@ -81,6 +81,6 @@ extern const struct block_path tamis__block_neon;
 
 /* Row `rest` has 1 for a lane that takes part in the rest and 0 for one that does not, repeated
  * twice: the row for turn t is the eight entries from t on. */
-extern const uint64_t tamis__block_ones[BLOCK_LANES][2 * BLOCK_LANES];
+extern const uint64_t tamis__block_rest_lanes[BLOCK_LANES][2 * BLOCK_LANES];
 
 #endif

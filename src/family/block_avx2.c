@@ -72,7 +72,7 @@ BLOCK_TEMPLATE __m256i avx2_has(const struct block_table *t, struct block_place 
         has = r == 0 ? both : _mm256_and_si256(has, both);
     }
     if (!rest) return has;
-    const struct avx2_lanes one = avx2_load(t->ones + at.seed % BLOCK_LANES);
+    const struct avx2_lanes one = avx2_load(t->rest_lanes + at.seed % BLOCK_LANES);
     return _mm256_andnot_si256(avx2_lacks(line, one, products, (int)rounds), has);
 }
 
@@ -117,7 +117,8 @@ BLOCK_TEMPLATE struct avx2_lanes avx2_mask_of(const struct block_table *t, uint3
     struct avx2_lanes mask = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (unsigned r = 0; r < rounds; r++) mask = avx2_round(mask, all, products, (int)r);
     if (rest) {
-        mask = avx2_round(mask, avx2_load(t->ones + seed % BLOCK_LANES), products, (int)rounds);
+        mask =
+            avx2_round(mask, avx2_load(t->rest_lanes + seed % BLOCK_LANES), products, (int)rounds);
     }
     return mask;
 }

@@ -35,8 +35,8 @@ static const uint32_t block_multiplier[BLOCK_LANES] = {
 struct block_table {
     uint8_t *lines;
     uint64_t count;
-    unsigned rest;        /* lanes in the rest */
-    const uint64_t *ones; /* and which they are: tamis__block_ones[rest] */
+    unsigned rest;              /* lanes in the rest */
+    const uint64_t *rest_lanes; /* and which they are: tamis__block_rest_lanes[rest] */
 };
 
 /* Where the bits of a key are. */
@@ -79,7 +79,7 @@ TAMIS_TEMPLATE unsigned block_bit(uint32_t seed, unsigned lane, unsigned round) 
 
 /* 1 if the lane takes part in the rest of the key, else 0. */
 TAMIS_TEMPLATE uint64_t block_one(const struct block_table *t, uint32_t seed, unsigned lane) {
-    return t->ones[seed % BLOCK_LANES + lane];
+    return t->rest_lanes[seed % BLOCK_LANES + lane];
 }
 
 /* The bits of a key in a lane. */
@@ -125,7 +125,7 @@ BLOCK_TEMPLATE struct block_table block_table_of(const tamis_filter *f) {
     return (struct block_table){.lines = f->table,
                                 .count = f->shape.word[BLOCK_LINES],
                                 .rest = rest,
-                                .ones = tamis__block_ones[rest]};
+                                .rest_lanes = tamis__block_rest_lanes[rest]};
 }
 
 BLOCK_TEMPLATE struct block_place block_find(const struct block_table *t, uint64_t hash) {
@@ -164,8 +164,8 @@ BLOCK_TEMPLATE bool block_visit(const struct block_table *t, struct block_place 
     return yes;
 }
 
-BLOCK_TEMPLATE struct block_place block_ask(const struct block_table *t, uint64_t hash,
-                                            bool write) {
+BLOCK_TEMPLATE struct block_place block_prefetch(const struct block_table *t, uint64_t hash,
+                                                 bool write) {
     const struct block_place at = block_find(t, hash);
     if (write) {
         TAMIS_PREFETCH_WRITE(at.line);
@@ -191,7 +191,7 @@ BLOCK_TEMPLATE size_t block_turn(const struct block_table *t, struct block_place
     size_t sum = 0;
     for (size_t j = 0; j < BLOCK_RING; j++) {
         const bool yes = block_visit(t, ring[j], results, j, rounds, rest, write, report);
-        ring[j] = block_ask(t, next[j], write);
+        ring[j] = block_prefetch(t, next[j], write);
         if (!report) sum += yes;
     }
     return report ? block_count(results) : sum;
@@ -207,7 +207,7 @@ BLOCK_TEMPLATE size_t block_turn_fours(const struct block_table *t, struct block
         const unsigned yes = block_covers_four(t, ring + j, rounds, rest);
         /* Bit i of the four becomes bit 8 i. */
         if (report) tamis__store32(results + j, (yes * UINT32_C(0x204081)) & UINT32_C(0x1010101));
-        for (size_t i = j; i < j + 4; i++) ring[i] = block_ask(t, next[i], false);
+        for (size_t i = j; i < j + 4; i++) ring[i] = block_prefetch(t, next[i], false);
         sum += tamis__popcount(yes);
     }
     return sum;
@@ -222,7 +222,7 @@ BLOCK_TEMPLATE size_t block_visit_all(const tamis_filter *f, const uint64_t *has
     size_t i = 0, sum = 0;
     struct block_place ring[BLOCK_RING];
     const size_t ahead = count < BLOCK_RING ? count : BLOCK_RING;
-    for (size_t j = 0; j < ahead; j++) ring[j] = block_ask(&t, hashes[j], write);
+    for (size_t j = 0; j < ahead; j++) ring[j] = block_prefetch(&t, hashes[j], write);
     /* Whole turns of the ring first, so that its index is the loop's own. */
     for (; count - i >= 2 * BLOCK_RING; i += BLOCK_RING) {
         const uint64_t *next = hashes + i + BLOCK_RING;
@@ -238,7 +238,7 @@ BLOCK_TEMPLATE size_t block_visit_all(const tamis_filter *f, const uint64_t *has
     for (; i < count; i++) {
         sum += block_visit(&t, ring[i % BLOCK_RING], results, i, rounds, rest, write, report);
         if (count - i > BLOCK_RING) {
-            ring[i % BLOCK_RING] = block_ask(&t, hashes[i + BLOCK_RING], write);
+            ring[i % BLOCK_RING] = block_prefetch(&t, hashes[i + BLOCK_RING], write);
         }
     }
     return sum;
@@ -266,19 +266,18 @@ BLOCK_TEMPLATE tamis_status block_add_batch(tamis_filter *f, const uint64_t *has
 
 /* An absent key matches a line if all of its bits are set: in every lane one of 64 for each
  * round, and one more in `rest` lanes, from any lane on. */
-BLOCK_TEMPLATE void block_tally_of(const tamis_filter *f, struct block_tally *tally) {
+BLOCK_TEMPLATE void block_totals_of(const tamis_filter *f, struct block_totals *totals) {
     const uint64_t lines = f->shape.word[BLOCK_LINES];
     const unsigned rounds = (unsigned)(f->shape.word[BLOCK_HASHES] / BLOCK_LANES);
     const unsigned rest = (unsigned)(f->shape.word[BLOCK_HASHES] % BLOCK_LANES);
-    tally->ones = 0;
-    tally->matches = 0;
+    totals->bits_set = 0;
+    totals->matches = 0;
     for (uint64_t i = 0; i < lines; i++) {
         double share[2 * BLOCK_LANES], turn[BLOCK_LANES], every = 1, some = 0;
         for (unsigned lane = 0; lane < BLOCK_LANES; lane++) {
-            const unsigned ones =
-                tamis__popcount(block_word(f->table + i * BLOCK_LINE_BYTES, lane));
-            tally->ones += ones;
-            share[lane] = share[lane + BLOCK_LANES] = ones * (1.0 / BLOCK_LANE_BITS);
+            const unsigned set = tamis__popcount(block_word(f->table + i * BLOCK_LINE_BYTES, lane));
+            totals->bits_set += set;
+            share[lane] = share[lane + BLOCK_LANES] = set * (1.0 / BLOCK_LANE_BITS);
             every *= share[lane];
             turn[lane] = 1;
         }
@@ -287,7 +286,7 @@ BLOCK_TEMPLATE void block_tally_of(const tamis_filter *f, struct block_tally *ta
         }
         for (unsigned lane = 0; lane < BLOCK_LANES; lane++) some += turn[lane] / BLOCK_LANES;
         for (unsigned r = 0; r < rounds; r++) some *= every;
-        tally->matches += some;
+        totals->matches += some;
     }
 }
 
@@ -319,20 +318,20 @@ BLOCK_TEMPLATE void block_tally_of(const tamis_filter *f, struct block_tally *ta
         .add = form##_add, .add_batch = form##_add_batch,                                  \
     }
 
-#define BLOCK_INSTANCES(name, isa)                                                         \
-    BLOCK_INSTANCE(rest, 0, true)                                                          \
-    BLOCK_INSTANCE(round, 1, false)                                                        \
-    BLOCK_INSTANCE(round_rest, 1, true)                                                    \
-    BLOCK_INSTANCE(two_rounds, 2, false)                                                   \
-    BLOCK_TARGET static void tally_all(const tamis_filter *f, struct block_tally *tally) { \
-        block_tally_of(f, tally);                                                          \
-    }                                                                                      \
-    static const struct tamis__ops all_ops[BLOCK_FORMS] = {                                \
-        [BLOCK_REST] = BLOCK_ENTRY(rest, isa),                                             \
-        [BLOCK_ROUND] = BLOCK_ENTRY(round, isa),                                           \
-        [BLOCK_ROUND_REST] = BLOCK_ENTRY(round_rest, isa),                                 \
-        [BLOCK_TWO_ROUNDS] = BLOCK_ENTRY(two_rounds, isa),                                 \
-    };                                                                                     \
-    const struct block_path name = {.ops = all_ops, .tally = tally_all};
+#define BLOCK_INSTANCES(name, isa)                                                            \
+    BLOCK_INSTANCE(rest, 0, true)                                                             \
+    BLOCK_INSTANCE(round, 1, false)                                                           \
+    BLOCK_INSTANCE(round_rest, 1, true)                                                       \
+    BLOCK_INSTANCE(two_rounds, 2, false)                                                      \
+    BLOCK_TARGET static void totals_all(const tamis_filter *f, struct block_totals *totals) { \
+        block_totals_of(f, totals);                                                           \
+    }                                                                                         \
+    static const struct tamis__ops all_ops[BLOCK_FORMS] = {                                   \
+        [BLOCK_REST] = BLOCK_ENTRY(rest, isa),                                                \
+        [BLOCK_ROUND] = BLOCK_ENTRY(round, isa),                                              \
+        [BLOCK_ROUND_REST] = BLOCK_ENTRY(round_rest, isa),                                    \
+        [BLOCK_TWO_ROUNDS] = BLOCK_ENTRY(two_rounds, isa),                                    \
+    };                                                                                        \
+    const struct block_path name = {.ops = all_ops, .totals = totals_all};
 
 #endif

@@ -50,7 +50,7 @@ BLOCK_TEMPLATE struct neon_mask neon_mask_of(const struct block_table *t, uint32
             bits = vorrq_u64(bits, vshlq_u64(vdupq_n_u64(1), neon_field(&p, i, round)));
         }
         if (rest) {
-            const uint64x2_t one = vld1q_u64(t->ones + seed % BLOCK_LANES + 2 * i);
+            const uint64x2_t one = vld1q_u64(t->rest_lanes + seed % BLOCK_LANES + 2 * i);
             bits = vorrq_u64(bits, vshlq_u64(one, neon_field(&p, i, rounds)));
         }
         mask.pair[i] = bits;

@@ -347,7 +347,7 @@ TAMIS_AVX2_TEMPLATE size_t set_absent(const struct bloom *b, const uint32_t *pla
 TAMIS_AVX2_TEMPLATE void add_group(const struct bloom *b, const uint64_t *hashes, size_t count,
                                    bool *fresh, bool far) {
     uint32_t places[TAMIS__PROBED_POSITIONS];
-    bool ask = false;
+    bool look_up_first = false;
     write_places(b, hashes, count, 0, b->visits, places, far, true);
     for (size_t i = 0; i < count; i += LANES) {
         const uint32_t *at = places + i * PAIR * b->visits;
@@ -355,8 +355,9 @@ TAMIS_AVX2_TEMPLATE void add_group(const struct bloom *b, const uint64_t *hashes
             for (uint64_t j = 0; j < b->probes * LANES; j++) set_place(b, at[j]);
             continue;
         }
-        const size_t known = ask ? set_absent(b, at, fresh + i) : set_keys(b, at, LANES, fresh + i);
-        ask = 2 * known >= LANES;
+        const size_t known =
+            look_up_first ? set_absent(b, at, fresh + i) : set_keys(b, at, LANES, fresh + i);
+        look_up_first = 2 * known >= LANES;
     }
 }
 

@@ -428,7 +428,7 @@ static void cuckoo_traits(const struct tamis__shape *shape, struct tamis__traits
     traits->cache_lines = 2 * (1 + (double)(window * traits->width - 1) / (8 * TAMIS_LINE));
 }
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static bool cuckoo_check(const struct tamis__shape *shape) {
     const uint64_t slots = shape->word[CUCKOO_SLOTS], width = shape->word[CUCKOO_WIDTH];

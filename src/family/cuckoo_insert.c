@@ -40,7 +40,7 @@ struct cuckoo_step {
 };
 
 struct search {
-    uint32_t count, asked;
+    uint32_t count, prefetched;
     struct cuckoo_step queue[SEARCH_SLOTS];
 };
 
@@ -92,10 +92,10 @@ TAMIS_TEMPLATE void search_queue_but(struct search *s, const struct cuckoo_grid 
 }
 
 /* Prefetches the windows that the steps before `end` will read. */
-TAMIS_TEMPLATE void search_ask(struct search *s, const struct cuckoo_grid *g, uint32_t end,
-                               unsigned w) {
-    for (; s->asked < end && s->asked < s->count; s->asked++) {
-        const struct cuckoo_step *step = &s->queue[s->asked];
+TAMIS_TEMPLATE void search_prefetch(struct search *s, const struct cuckoo_grid *g, uint32_t end,
+                                    unsigned w) {
+    for (; s->prefetched < end && s->prefetched < s->count; s->prefetched++) {
+        const struct cuckoo_step *step = &s->queue[s->prefetched];
         struct cuckoo_item item;
         if (!cuckoo_read(g, search_bit(g, step), step->symbol, w, &item)) continue;
         TAMIS_PREFETCH(cuckoo_byte(g, item.other));
@@ -210,7 +210,7 @@ TAMIS_TEMPLATE bool search_begin(struct search *s, const struct cuckoo_grid *g,
     s->count = 0;
     search_queue(s, &first, search_from(home->first, in_first, SEARCH_ROOT), w);
     search_queue(s, &second, search_from(home->second, in_second, SEARCH_ROOT), w);
-    s->asked = s->count;
+    s->prefetched = s->count;
     return !saturated;
 }
 
@@ -228,7 +228,7 @@ TAMIS_TEMPLATE bool search_run(const struct tamis__cuckoo *c, const struct cucko
             search_expand(&s, &g, expanded++, w, packed);
         }
         if (at >= s.count) return false;
-        if (far) search_ask(&s, &g, at + ahead, w);
+        if (far) search_prefetch(&s, &g, at + ahead, w);
         if (search_step(&s, &g, at, w, form)) return true;
     }
 }

@@ -213,8 +213,8 @@ TAMIS_TEMPLATE uint64_t cuckoo_copies(const struct cuckoo_grid *g, const struct 
                                       unsigned which, unsigned w, bool packed) {
     const uint64_t bit = which == 0 ? home->first : home->second;
     if (packed) {
-        const uint64_t wanted = home->fingerprint * g->scale + (which == 0 ? g->first : g->second);
-        return cuckoo_zeros(g, cuckoo_load(g, bit) ^ wanted);
+        const uint64_t symbols = home->fingerprint * g->scale + (which == 0 ? g->first : g->second);
+        return cuckoo_zeros(g, cuckoo_load(g, bit) ^ symbols);
     }
     uint64_t marks = 0;
     for (unsigned j = 0; j < w; j++) {
@@ -254,8 +254,8 @@ TAMIS_TEMPLATE uint64_t cuckoo_pair_empty(const struct cuckoo_grid *g, uint64_t 
  * 0; in a field that is not 0 only a borrow from a lower one can.  So the result is right, in fewer
  * steps than marks take. */
 TAMIS_TEMPLATE bool cuckoo_pair_holds(const struct cuckoo_grid *g, const struct cuckoo_home *home) {
-    const uint64_t wanted = home->fingerprint * g->pair_scale + g->pair_symbols;
-    const uint64_t x = cuckoo_load_pair(g, home->first, home->second) ^ wanted;
+    const uint64_t symbols = home->fingerprint * g->pair_scale + g->pair_symbols;
+    const uint64_t x = cuckoo_load_pair(g, home->first, home->second) ^ symbols;
     return ((x - g->pair_ones) & ~x & g->pair_top) != 0;
 }
 

@@ -18,7 +18,7 @@ static uint64_t salt_of(unsigned attempt) {
 
 /* ---- building a shard */
 
-struct build {
+struct shard_build {
     const struct tamis__peeled *how;
     enum tamis__graph graph;
     unsigned width, threads;
@@ -27,7 +27,7 @@ struct build {
     struct tamis__shard *shard;
 };
 
-static tamis_status build_linear(const struct build *b) {
+static tamis_status build_linear(const struct shard_build *b) {
     struct tamis__shard *shard = b->shard;
     struct tamis__linear shape;
     const tamis_status status =
@@ -61,7 +61,7 @@ static void sort(uint64_t *hashes, size_t count) {
 }
 
 /* Lists the keys that are not in `order`.  Sorted hashes give a sorted list. */
-static tamis_status list_rest(const struct build *b, const uint64_t *hashes,
+static tamis_status list_rest(const struct shard_build *b, const uint64_t *hashes,
                               const struct tamis__order *order, uint8_t *list) {
     const size_t count = b->group->count;
     bool *peeled = (bool *)tamis__alloc(b->allocator, count * sizeof *peeled);
@@ -80,7 +80,7 @@ static tamis_status list_rest(const struct build *b, const uint64_t *hashes,
 }
 
 /* Fills the table from a peeling order, which holds indexes into `hashes`. */
-static tamis_status build_table(const struct build *b, const uint64_t *hashes,
+static tamis_status build_table(const struct shard_build *b, const uint64_t *hashes,
                                 const struct tamis__geometry *g, const struct tamis__order *order) {
     struct tamis__shard *shard = b->shard;
     const uint64_t array = tamis__fingerprints_bytes(tamis__geometry_slots(b->graph, g), b->width);
@@ -105,7 +105,7 @@ static tamis_status build_table(const struct build *b, const uint64_t *hashes,
 }
 
 /* Fills the table with a list of all keys. */
-static tamis_status build_list(const struct build *b, const uint64_t *sorted) {
+static tamis_status build_list(const struct shard_build *b, const uint64_t *sorted) {
     struct tamis__shard *shard = b->shard;
     const size_t count = b->group->count;
     uint8_t *table = (uint8_t *)tamis__table_alloc(b->allocator, 8 * (uint64_t)count);
@@ -117,15 +117,16 @@ static tamis_status build_list(const struct build *b, const uint64_t *sorted) {
     return TAMIS_OK;
 }
 
-static struct tamis__geometry geometry_at(const struct build *b, unsigned attempt) {
+static struct tamis__geometry geometry_at(const struct shard_build *b, unsigned attempt) {
     struct tamis__geometry g = b->how->geometry(b->graph, b->group->count, attempt);
     g.salt = salt_of(attempt);
     return g;
 }
 
-enum outcome { DONE, TRY_AGAIN, GIVE_UP };
+enum attempt_outcome { DONE, TRY_AGAIN, GIVE_UP };
 
-static tamis_status attempt(const struct build *b, unsigned number, enum outcome *outcome) {
+static tamis_status attempt(const struct shard_build *b, unsigned number,
+                            enum attempt_outcome *outcome) {
     const struct tamis__geometry g = geometry_at(b, number);
     struct tamis__order order;
     tamis_status status = b->how->peel(b->graph, &g, b->group, b->threads, b->allocator, &order);
@@ -139,21 +140,21 @@ static tamis_status attempt(const struct build *b, unsigned number, enum outcome
 }
 
 /* Peels as many keys as possible, and lists the rest. */
-static tamis_status build_max(const struct build *b, const uint64_t *sorted) {
+static tamis_status build_max(const struct shard_build *b, const uint64_t *sorted) {
     const size_t count = b->group->count;
     if (count > TAMIS__PEEL_KEYS_MAX) return build_list(b, sorted);
     const struct tamis__geometry g = geometry_at(b, ATTEMPTS);
     struct tamis__order order;
     tamis_status status = tamis__peel_flat(b->graph, &g, sorted, count, true, b->allocator, &order);
     if (status == TAMIS_OK) {
-        const bool most = order.left > count / 2;
-        status = most ? build_table(b, sorted, &g, &order) : build_list(b, sorted);
+        const bool peeled_most = order.left > count / 2;
+        status = peeled_most ? build_table(b, sorted, &g, &order) : build_list(b, sorted);
     }
     tamis__order_free(&order, b->allocator);
     return status;
 }
 
-static tamis_status last_attempt(const struct build *b) {
+static tamis_status last_attempt(const struct shard_build *b) {
     size_t bytes;
     if (!tamis__array_size(b->group->count, sizeof(uint64_t), &bytes)) return TAMIS_E_NOMEM;
     uint64_t *sorted = (uint64_t *)tamis__alloc(b->allocator, bytes);
@@ -166,7 +167,8 @@ static tamis_status last_attempt(const struct build *b) {
 }
 
 /* Builds from distinct keys, from the given attempt on. */
-static tamis_status build_distinct(const struct build *b, unsigned first, enum outcome outcome) {
+static tamis_status build_distinct(const struct shard_build *b, unsigned first,
+                                   enum attempt_outcome outcome) {
     const size_t count = b->group->count;
     if (count <= LINEAR_KEYS) return build_linear(b);
     if (count > TAMIS__PEEL_KEYS_MAX) outcome = GIVE_UP;
@@ -190,11 +192,11 @@ tamis_status tamis__peeled_build_shard(const struct tamis__shard_maker *maker,
                                        struct tamis__shard *shard) {
     const struct tamis__peeled *how = (const struct tamis__peeled *)maker;
     const unsigned width = (unsigned)shape->word[TAMIS__PEELED_WIDTH];
-    const struct build b = {how, graph_of(how, shape), width, threads, group, a, shard};
+    const struct shard_build b = {how, graph_of(how, shape), width, threads, group, a, shard};
     const size_t count = group->count;
     const bool tries =
         count > LINEAR_KEYS && count <= TAMIS__PEEL_KEYS_MAX && tamis__group_looks_distinct(group);
-    enum outcome outcome = TRY_AGAIN;
+    enum attempt_outcome outcome = TRY_AGAIN;
     tamis_status status = TAMIS_OK;
     memset(shard->word, 0, sizeof shard->word);
     if (tries) status = attempt(&b, 0, &outcome);
@@ -262,7 +264,7 @@ bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
     return false;
 }
 
-bool tamis__peeled_ask_other(const struct tamis__shard *shard, unsigned width, uint64_t inner) {
+bool tamis__peeled_find_other(const struct tamis__shard *shard, unsigned width, uint64_t inner) {
     if (shard->keys == 0) return false;
     const struct tamis__linear linear = {shard->word[TAMIS__PEELED_RANGE],
                                          shard->word[TAMIS__PEELED_SALT], width};

@@ -88,7 +88,7 @@ bool tamis__peeled_check_shard(const struct tamis__shard_maker *maker,
 /* Is the hash listed behind the array? */
 bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner);
 /* Looks up in a shard that has no such array: an empty, a linear or a listed one. */
-bool tamis__peeled_ask_other(const struct tamis__shard *shard, unsigned width, uint64_t inner);
+bool tamis__peeled_find_other(const struct tamis__shard *shard, unsigned width, uint64_t inner);
 
 /* ---- lookup: templates over graph and access */
 
@@ -121,9 +121,10 @@ TAMIS_TEMPLATE bool tamis__peeled_find(const struct tamis__shard *shard,
     return match || tamis__peeled_listed(shard, inner);
 }
 
-TAMIS_TEMPLATE bool tamis__peeled_ask(const struct tamis__shard *shard, enum tamis__graph graph,
-                                      enum tamis__access access, unsigned width, uint64_t inner) {
-    if (!tamis__peeled_has_array(shard)) return tamis__peeled_ask_other(shard, width, inner);
+TAMIS_TEMPLATE bool tamis__peeled_shard_contains(const struct tamis__shard *shard,
+                                                 enum tamis__graph graph, enum tamis__access access,
+                                                 unsigned width, uint64_t inner) {
+    if (!tamis__peeled_has_array(shard)) return tamis__peeled_find_other(shard, width, inner);
     const struct tamis__geometry g = tamis__peeled_geometry(shard);
     const struct tamis__key_slots p = tamis__key_slots_of(graph, &g, inner);
     return tamis__peeled_find(shard, &p, graph, access, width, inner);
@@ -135,7 +136,7 @@ TAMIS_TEMPLATE bool tamis__peeled_contains(const tamis_filter *f, uint64_t hash,
     const struct tamis__shard *shard =
         tamis__shard_of((const struct tamis__static *)f, hash, &inner);
     const unsigned width = (unsigned)f->shape.word[TAMIS__PEELED_WIDTH];
-    return tamis__peeled_ask(shard, graph, access, width, inner);
+    return tamis__peeled_shard_contains(shard, graph, access, width, inner);
 }
 
 /* One array in cache: the processor overlaps the keys by itself. */
@@ -181,7 +182,7 @@ TAMIS_TEMPLATE bool tamis__peeled_receive(const struct tamis__peeled_pending *ke
                                           enum tamis__graph graph, enum tamis__access access,
                                           unsigned width) {
     if (!tamis__peeled_has_array(key->shard)) {
-        return tamis__peeled_ask_other(key->shard, width, key->inner);
+        return tamis__peeled_find_other(key->shard, width, key->inner);
     }
     return tamis__peeled_find(key->shard, &key->places, graph, access, width, key->inner);
 }

@@ -19,7 +19,7 @@
 #define RING 8
 
 /* What is the same for all keys. */
-struct scene {
+struct peeled_table {
     const uint8_t *table;
     const struct tamis__shard *shards;
     unsigned lg_shards, width;
@@ -82,7 +82,7 @@ static_assert(offsetof(struct tamis__shard, word) - offsetof(struct tamis__shard
               "a query reads the table and three words at once");
 
 /* The geometries of four shards, transposed: one lane per shard. */
-TAMIS_AVX2_TEMPLATE struct lanes lanes_at(const struct scene *s, const uint64_t at[LANES]) {
+TAMIS_AVX2_TEMPLATE struct lanes lanes_at(const struct peeled_table *s, const uint64_t at[LANES]) {
     __m256i row[LANES];
     for (unsigned k = 0; k < LANES; k++) {
         row[k] = _mm256_loadu_si256((const __m256i *)(const void *)&s->shards[at[k]].table);
@@ -99,7 +99,7 @@ TAMIS_AVX2_TEMPLATE struct lanes lanes_at(const struct scene *s, const uint64_t 
                           .start = byte};
 }
 
-TAMIS_AVX2_TEMPLATE struct lanes lanes_of_one(const struct scene *s) {
+TAMIS_AVX2_TEMPLATE struct lanes lanes_of_one(const struct peeled_table *s) {
     const struct tamis__shard *shard = s->shards;
     return (struct lanes){.salt = tamis__avx2_all(shard->word[TAMIS__PEELED_SALT]),
                           .range = tamis__avx2_all(shard->word[TAMIS__PEELED_RANGE]),
@@ -108,7 +108,7 @@ TAMIS_AVX2_TEMPLATE struct lanes lanes_of_one(const struct scene *s) {
 }
 
 /* Slot j of the four keys. */
-TAMIS_AVX2_TEMPLATE void aim_at(const struct scene *s, const struct lanes *l, __m256i slot,
+TAMIS_AVX2_TEMPLATE void aim_at(const struct peeled_table *s, const struct lanes *l, __m256i slot,
                                 unsigned j, bool bytes, struct targets *t) {
     if (!bytes) {
         const __m256i bit = _mm256_mul_epu32(slot, tamis__avx2_all(s->width));
@@ -119,7 +119,7 @@ TAMIS_AVX2_TEMPLATE void aim_at(const struct scene *s, const struct lanes *l, __
 }
 
 /* tamis__key_slots_of */
-TAMIS_AVX2_TEMPLATE void aim_in(const struct scene *s, const struct lanes *l, __m256i hash,
+TAMIS_AVX2_TEMPLATE void aim_in(const struct peeled_table *s, const struct lanes *l, __m256i hash,
                                 enum tamis__graph graph, bool bytes, struct targets *t) {
     const __m256i x = fold(hash, l->salt);
     if (graph == TAMIS__XOR3) {
@@ -145,7 +145,7 @@ TAMIS_AVX2_TEMPLATE void aim_in(const struct scene *s, const struct lanes *l, __
 }
 
 /* Computes the slots of four keys. */
-TAMIS_AVX2_TEMPLATE void aim(const struct scene *s, const struct lanes *one, __m256i hash,
+TAMIS_AVX2_TEMPLATE void aim(const struct peeled_table *s, const struct lanes *one, __m256i hash,
                              enum tamis__graph graph, bool bytes, bool single, struct targets *t) {
     const __m256i g = mix(hash);
     if (single) {
@@ -173,7 +173,7 @@ TAMIS_AVX2_TEMPLATE __m256i fetch(const uint8_t *table, const uint64_t byte[LANE
 }
 
 /* A bit per key: is it possibly in the set? */
-TAMIS_AVX2_TEMPLATE unsigned match(const struct scene *s, const struct targets *t,
+TAMIS_AVX2_TEMPLATE unsigned match(const struct peeled_table *s, const struct targets *t,
                                    enum tamis__graph graph, bool wide) {
     __m256i fingerprint = t->fingerprint;
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
@@ -209,8 +209,8 @@ TAMIS_AVX2_TEMPLATE size_t give(unsigned answer, size_t count, bool *answers) {
 }
 
 /* The same for fingerprints of one byte, which are loaded and compared faster one by one. */
-TAMIS_AVX2_TEMPLATE size_t give_bytes(const struct scene *s, const struct targets *t, size_t count,
-                                      bool *answers, enum tamis__graph graph) {
+TAMIS_AVX2_TEMPLATE size_t give_bytes(const struct peeled_table *s, const struct targets *t,
+                                      size_t count, bool *answers, enum tamis__graph graph) {
     uint64_t fingerprint[LANES];
     size_t found = 0;
     store_lanes(fingerprint, t->fingerprint);
@@ -223,15 +223,16 @@ TAMIS_AVX2_TEMPLATE size_t give_bytes(const struct scene *s, const struct target
     return found;
 }
 
-TAMIS_AVX2_TEMPLATE size_t answer(const struct scene *s, const struct targets *t, size_t count,
-                                  bool *answers, enum tamis__graph graph, bool bytes, bool wide) {
+TAMIS_AVX2_TEMPLATE size_t answer(const struct peeled_table *s, const struct targets *t,
+                                  size_t count, bool *answers, enum tamis__graph graph, bool bytes,
+                                  bool wide) {
     if (bytes) return give_bytes(s, t, count, answers, graph);
     return give(match(s, t, graph, wide), count, answers);
 }
 
-TAMIS_AVX2_TEMPLATE size_t batch_near(const struct scene *s, const uint64_t *hashes, size_t count,
-                                      bool *answers, enum tamis__graph graph, bool bytes,
-                                      bool wide) {
+TAMIS_AVX2_TEMPLATE size_t batch_near(const struct peeled_table *s, const uint64_t *hashes,
+                                      size_t count, bool *answers, enum tamis__graph graph,
+                                      bool bytes, bool wide) {
     const struct lanes one = lanes_of_one(s);
     struct targets t;
     size_t found = 0;
@@ -243,7 +244,7 @@ TAMIS_AVX2_TEMPLATE size_t batch_near(const struct scene *s, const uint64_t *has
 }
 
 /* Computes the slots of up to four keys and prefetches their lines. */
-TAMIS_AVX2_TEMPLATE void request(const struct scene *s, const struct lanes *one,
+TAMIS_AVX2_TEMPLATE void request(const struct peeled_table *s, const struct lanes *one,
                                  const uint64_t *hashes, size_t count, enum tamis__graph graph,
                                  bool bytes, bool single, struct targets *t) {
     aim(s, one, load_hashes(hashes, count), graph, bytes, single, t);
@@ -254,9 +255,9 @@ TAMIS_AVX2_TEMPLATE void request(const struct scene *s, const struct lanes *one,
     }
 }
 
-TAMIS_AVX2_TEMPLATE size_t batch_far(const struct scene *s, const uint64_t *hashes, size_t count,
-                                     bool *answers, enum tamis__graph graph, bool bytes, bool wide,
-                                     bool single) {
+TAMIS_AVX2_TEMPLATE size_t batch_far(const struct peeled_table *s, const uint64_t *hashes,
+                                     size_t count, bool *answers, enum tamis__graph graph,
+                                     bool bytes, bool wide, bool single) {
     const struct lanes one = lanes_of_one(s);
     struct targets ring[RING];
     size_t found = 0;
@@ -277,8 +278,8 @@ TAMIS_AVX2_TEMPLATE size_t batch_far(const struct scene *s, const uint64_t *hash
 TAMIS_AVX2_TEMPLATE size_t batch(const tamis_filter *f, const uint64_t *hashes, size_t count,
                                  bool *answers, enum tamis__graph graph, bool bytes, bool wide) {
     const struct tamis__static *filter = (const struct tamis__static *)f;
-    const struct scene s = {f->table, filter->shards, filter->lg_shards,
-                            (unsigned)f->shape.word[TAMIS__PEELED_WIDTH]};
+    const struct peeled_table s = {f->table, filter->shards, filter->lg_shards,
+                                   (unsigned)f->shape.word[TAMIS__PEELED_WIDTH]};
     if (s.lg_shards != 0) return batch_far(&s, hashes, count, answers, graph, bytes, wide, false);
     if (f->shape.table_bytes > TAMIS__PEELED_NEAR_BYTES) {
         return batch_far(&s, hashes, count, answers, graph, bytes, wide, true);

@@ -86,8 +86,8 @@ static double fill_deviation(double places, double hashes, double keys) {
 }
 
 double tamis__probe_keys(double places, double hashes, double fill, double *error) {
-    const double most = (places - 0.5) / places; /* a full table fits any number of keys */
-    if (fill > most) fill = most;
+    const double max = (places - 0.5) / places; /* a full table fits any number of keys */
+    if (fill > max) fill = max;
     const double load = -log1p(-fill); /* probes per position */
     *error = sqrt(places * (expm1(load) - load)) / hashes;
     return load * places / hashes;
@@ -136,7 +136,7 @@ static void probes_around(double fpr, uint32_t *low, uint32_t *high) {
 
 /* The fewest positions, and the number of probes (any if *hashes is 0); UINT64_MAX if none.  Of two
  * with equal positions, the one with fewer probes.  The best is likely in the middle; one test then
- * excludes most of the others. */
+ * excludes max of the others. */
 static uint64_t fewest_places(uint64_t keys, double fpr, uint32_t *hashes) {
     uint32_t low = *hashes, high = *hashes;
     if (*hashes == 0) probes_around(fpr, &low, &high);
@@ -146,9 +146,9 @@ static uint64_t fewest_places(uint64_t keys, double fpr, uint32_t *hashes) {
     *hashes = first;
     for (g.hashes = low; g.hashes <= high; g.hashes++) {
         if (g.hashes == first) continue;
-        const uint64_t most = g.hashes < *hashes && fewest <= PLACES_MAX ? fewest : fewest - 1;
-        const uint64_t places = tamis__smallest(most, most, places_suffice, &g);
-        if (places > most) continue;
+        const uint64_t max = g.hashes < *hashes && fewest <= PLACES_MAX ? fewest : fewest - 1;
+        const uint64_t places = tamis__smallest(max, max, places_suffice, &g);
+        if (places > max) continue;
         fewest = places;
         *hashes = g.hashes;
     }
@@ -187,7 +187,7 @@ static void size_in_pairs(uint64_t keys, double fpr, struct tamis__places *size)
     }
 }
 
-tamis_status tamis__probe_size(const struct tamis__spec *spec, uint64_t most, bool pairs,
+tamis_status tamis__probe_size(const struct tamis__spec *spec, uint64_t max, bool pairs,
                                struct tamis__places *size) {
     const uint64_t keys = spec->capacity == 0 ? 1 : spec->capacity;
     *size = (struct tamis__places){spec->bits, spec->hashes, false};
@@ -201,5 +201,5 @@ tamis_status tamis__probe_size(const struct tamis__spec *spec, uint64_t most, bo
         size->hashes = tamis__classic_hashes(size->places, keys);
         if (size->hashes > TAMIS__PROBES_MAX) size->hashes = TAMIS__PROBES_MAX;
     }
-    return size->places > most ? TAMIS_E_TOO_BIG : TAMIS_OK;
+    return size->places > max ? TAMIS_E_TOO_BIG : TAMIS_OK;
 }

@@ -91,8 +91,8 @@ double tamis__probe_keys(double places, double hashes, double fill, double *erro
 /* The positions and probes for a spec: as the user fixed them; or the fewest positions with which
  * spec->capacity keys stay within spec->fpr, unless the fill is more than TAMIS__SIGMAS
  * deviations above its mean.  `pairs` allows them where they pay: many positions, of which the user
- * fixed nothing.  E_ARGUMENT, E_FPR_TOO_LOW, E_TOO_BIG (more than `most` positions). */
-tamis_status tamis__probe_size(const struct tamis__spec *spec, uint64_t most, bool pairs,
+ * fixed nothing.  E_ARGUMENT, E_FPR_TOO_LOW, E_TOO_BIG (more than `max` positions). */
+tamis_status tamis__probe_size(const struct tamis__spec *spec, uint64_t max, bool pairs,
                                struct tamis__places *size);
 
 #endif

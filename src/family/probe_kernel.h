@@ -131,8 +131,8 @@ TAMIS_TEMPLATE tamis_status bloom_add(tamis_filter *f, struct tamis__hash h, boo
 
 /* 0 for keys with more probes than are stored. */
 TAMIS_TEMPLATE size_t group_size(uint64_t probes) {
-    const uint64_t most = TAMIS__PROBED_POSITIONS / probes;
-    return most < TAMIS__PROBED_KEYS ? (size_t)most : TAMIS__PROBED_KEYS;
+    const uint64_t max = TAMIS__PROBED_POSITIONS / probes;
+    return max < TAMIS__PROBED_KEYS ? (size_t)max : TAMIS__PROBED_KEYS;
 }
 
 TAMIS_TEMPLATE void fetch_position(const tamis_filter *f, uint64_t position,

@@ -28,8 +28,8 @@
 
 /* ---- lookup */
 
-static bool ask_dense(const struct tamis__ribbon_shard *shard, struct tamis__ribbon_form form,
-                      uint64_t hash) {
+static bool dense_contains(const struct tamis__ribbon_shard *shard, struct tamis__ribbon_form form,
+                           uint64_t hash) {
     const unsigned which = tamis__ribbon_is_narrow(form, hash) ? 0 : 1;
     const struct tamis__linear *dense = &shard->dense[which];
     if (dense->slots == 0) return false;
@@ -37,18 +37,18 @@ static bool ask_dense(const struct tamis__ribbon_shard *shard, struct tamis__rib
     return tamis__linear_contains(dense, shard->dense_table[which], hash);
 }
 
-struct tamis__ribbon_asked tamis__ribbon_locate_deep(const struct tamis__ribbon_shard *shard,
-                                                     struct tamis__ribbon_form form,
-                                                     uint64_t hash) {
+struct tamis__ribbon_location tamis__ribbon_locate_deep(const struct tamis__ribbon_shard *shard,
+                                                        struct tamis__ribbon_form form,
+                                                        uint64_t hash) {
     for (unsigned i = 0; i < TAMIS__RIBBON_LAYERS && shard->layer[i].slots != 0; i++) {
         const struct tamis__ribbon_layer *layer = &shard->layer[i];
         const uint64_t slot = tamis__ribbon_slot(layer, hash);
         if (i > 0 && !tamis__ribbon_is_bumped(layer, hash, slot)) {
-            return tamis__ribbon_asked_at(layer, form.columns, hash, slot);
+            return tamis__ribbon_location_at(layer, form.columns, hash, slot);
         }
         hash = tamis__ribbon_rehash(hash);
     }
-    return (struct tamis__ribbon_asked){NULL, hash, ask_dense(shard, form, hash), 0};
+    return (struct tamis__ribbon_location){NULL, hash, dense_contains(shard, form, hash), 0};
 }
 
 /* Half of the absent keys fail in each column, so stopping at the first mismatch saves more than a
@@ -77,8 +77,8 @@ static size_t ribbon_contains_batch(const tamis_filter *f, const uint64_t *lo, c
 static void ribbon_prefetch(const tamis_filter *f, uint64_t hash) {
     const struct tamis__ribbon *r = (const struct tamis__ribbon *)(const void *)f;
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(&f->shape);
-    const struct tamis__ribbon_asked asked = tamis__ribbon_locate(r, form, hash);
-    if (asked.block != NULL) tamis__ribbon_prefetch(&asked);
+    const struct tamis__ribbon_location location = tamis__ribbon_locate(r, form, hash);
+    if (location.block != NULL) tamis__ribbon_prefetch(&location);
 }
 
 static const struct tamis__ops ribbon_ops_portable = {
@@ -162,7 +162,7 @@ static void ribbon_traits(const struct tamis__shape *shape, struct tamis__traits
     traits->build_bytes_per_key = 9 + form.columns / 8.0 + 28 / (segments > 1 ? segments : 1);
 }
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static bool ribbon_check(const struct tamis__shape *shape) {
     const uint64_t columns = shape->word[TAMIS__RIBBON_COLUMNS];

@@ -193,7 +193,7 @@ struct tamis__ribbon {
 };
 
 /* The location of a key. */
-struct tamis__ribbon_asked {
+struct tamis__ribbon_location {
     const uint8_t *block; /* of its start; NULL: it is in no layer, and the result is known */
     uint64_t hash;        /* in its layer */
     uint32_t columns;     /* of the block; or the result */
@@ -215,29 +215,30 @@ TAMIS_TEMPLATE bool tamis__ribbon_is_bumped(const struct tamis__ribbon_layer *la
 }
 
 /* The location of a key that the layer did not bump. */
-TAMIS_TEMPLATE struct tamis__ribbon_asked tamis__ribbon_asked_at(
+TAMIS_TEMPLATE struct tamis__ribbon_location tamis__ribbon_location_at(
     const struct tamis__ribbon_layer *layer, unsigned columns, uint64_t hash, uint64_t slot) {
     const uint64_t block = slot / TAMIS__RIBBON_BLOCK;
-    return (struct tamis__ribbon_asked){
+    return (struct tamis__ribbon_location){
         layer->columns + 8 * tamis__ribbon_word(layer, columns, block), hash,
         columns - (block < layer->narrow_blocks), slot % TAMIS__RIBBON_BLOCK};
 }
 
 /* The same for a key that is not in layer 0: searches the other layers and the dense tables. */
-struct tamis__ribbon_asked tamis__ribbon_locate_deep(const struct tamis__ribbon_shard *shard,
-                                                     struct tamis__ribbon_form form, uint64_t hash);
+struct tamis__ribbon_location tamis__ribbon_locate_deep(const struct tamis__ribbon_shard *shard,
+                                                        struct tamis__ribbon_form form,
+                                                        uint64_t hash);
 
 /* Finds the layer of a key: reads marks only, which are a bit per 128 keys and so in cache. */
-TAMIS_TEMPLATE struct tamis__ribbon_asked tamis__ribbon_locate(const struct tamis__ribbon *f,
-                                                               struct tamis__ribbon_form form,
-                                                               uint64_t h) {
+TAMIS_TEMPLATE struct tamis__ribbon_location tamis__ribbon_locate(const struct tamis__ribbon *f,
+                                                                  struct tamis__ribbon_form form,
+                                                                  uint64_t h) {
     const uint64_t g = tamis__mix64(h), hash = g << f->base.lg_shards;
     const struct tamis__ribbon_shard *shard = &f->shards[g >> 1 >> (63 - f->base.lg_shards)];
     const struct tamis__ribbon_layer *layer = shard->layer;
     if (TAMIS_LIKELY(layer->slots != 0)) {
         const uint64_t slot = tamis__ribbon_slot(layer, hash);
         if (TAMIS_LIKELY(!tamis__ribbon_is_bumped(layer, hash, slot))) {
-            return tamis__ribbon_asked_at(layer, form.columns, hash, slot);
+            return tamis__ribbon_location_at(layer, form.columns, hash, slot);
         }
     }
     return tamis__ribbon_locate_deep(shard, form, hash);
@@ -245,23 +246,23 @@ TAMIS_TEMPLATE struct tamis__ribbon_asked tamis__ribbon_locate(const struct tami
 
 /* Prefetches the lines of the two blocks.  Out of cache every line counts, in cache every
  * instruction; up to 8 columns take at most three lines. */
-TAMIS_TEMPLATE void tamis__ribbon_prefetch(const struct tamis__ribbon_asked *asked) {
-    const size_t bytes = (size_t)16 * asked->columns;
-    TAMIS_PREFETCH(asked->block);
+TAMIS_TEMPLATE void tamis__ribbon_prefetch(const struct tamis__ribbon_location *location) {
+    const size_t bytes = (size_t)16 * location->columns;
+    TAMIS_PREFETCH(location->block);
     for (size_t at = TAMIS_LINE; at + TAMIS_LINE < bytes; at += TAMIS_LINE) {
-        TAMIS_PREFETCH(asked->block + at);
+        TAMIS_PREFETCH(location->block + at);
     }
-    TAMIS_PREFETCH(asked->block + bytes - 8);
+    TAMIS_PREFETCH(location->block + bytes - 8);
 }
 
-TAMIS_TEMPLATE bool tamis__ribbon_answer(const struct tamis__ribbon_asked *asked,
-                                         struct tamis__ribbon_form form,
-                                         tamis__ribbon_match *match) {
-    if (TAMIS_UNLIKELY(asked->block == NULL)) return asked->columns != 0;
-    const uint64_t coefficients = tamis__ribbon_coefficients(asked->hash);
-    return match(asked->block, asked->columns, coefficients << asked->shift,
-                 coefficients >> 1 >> (63 - asked->shift),
-                 tamis__ribbon_fingerprint(asked->hash, form.columns));
+TAMIS_TEMPLATE bool tamis__ribbon_location_matches(const struct tamis__ribbon_location *location,
+                                                   struct tamis__ribbon_form form,
+                                                   tamis__ribbon_match *match) {
+    if (TAMIS_UNLIKELY(location->block == NULL)) return location->columns != 0;
+    const uint64_t coefficients = tamis__ribbon_coefficients(location->hash);
+    return match(location->block, location->columns, coefficients << location->shift,
+                 coefficients >> 1 >> (63 - location->shift),
+                 tamis__ribbon_fingerprint(location->hash, form.columns));
 }
 
 /* Keys whose lines are prefetched together. */
@@ -271,8 +272,8 @@ TAMIS_TEMPLATE bool tamis__ribbon_contains(const tamis_filter *filter, uint64_t 
                                            tamis__ribbon_match *match) {
     const struct tamis__ribbon *f = (const struct tamis__ribbon *)(const void *)filter;
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(&filter->shape);
-    const struct tamis__ribbon_asked asked = tamis__ribbon_locate(f, form, h);
-    return tamis__ribbon_answer(&asked, form, match);
+    const struct tamis__ribbon_location location = tamis__ribbon_locate(f, form, h);
+    return tamis__ribbon_location_matches(&location, form, match);
 }
 
 TAMIS_TEMPLATE size_t tamis__ribbon_contains_batch(const tamis_filter *filter, const uint64_t *h,
@@ -280,18 +281,19 @@ TAMIS_TEMPLATE size_t tamis__ribbon_contains_batch(const tamis_filter *filter, c
                                                    tamis__ribbon_match *match) {
     const struct tamis__ribbon *f = (const struct tamis__ribbon *)(const void *)filter;
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(&filter->shape);
-    struct tamis__ribbon_asked asked[2][TAMIS__RIBBON_AHEAD];
+    struct tamis__ribbon_location locations[2][TAMIS__RIBBON_AHEAD];
     size_t found = 0, waiting = 0; /* of the group before */
     for (size_t at = 0, group = 0; at < count || waiting > 0; group ^= 1) {
         const size_t rest = count - at;
         const size_t now = rest < TAMIS__RIBBON_AHEAD ? rest : TAMIS__RIBBON_AHEAD;
         for (size_t i = 0; i < now; i++) {
-            struct tamis__ribbon_asked *a = &asked[group][i];
+            struct tamis__ribbon_location *a = &locations[group][i];
             *a = tamis__ribbon_locate(f, form, h[at + i]);
             if (a->block != NULL) tamis__ribbon_prefetch(a);
         }
         for (size_t i = 0; i < waiting; i++) {
-            const bool answer = tamis__ribbon_answer(&asked[group ^ 1][i], form, match);
+            const bool answer =
+                tamis__ribbon_location_matches(&locations[group ^ 1][i], form, match);
             found += answer;
             if (answers != NULL) answers[at - waiting + i] = answer;
         }

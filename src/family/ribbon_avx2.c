@@ -64,14 +64,14 @@ TAMIS_TARGET_AVX2 static bool contains_avx2(const tamis_filter *f, struct tamis_
 #define SEGMENTS_LG_MAX 5
 
 /* A filter of one shard: the numbers of its layer 0. */
-struct only {
+struct one_shard {
     const struct tamis__ribbon_shard *shard;
     struct tamis__ribbon_form form;
     uint64_t threshold[1 << SEGMENTS_LG_MAX];
 };
 
-/* Located keys, as tamis__ribbon_asked, but as one array per field, as vectors write them. */
-struct flock {
+/* Located keys, as tamis__ribbon_location, but as one array per field, as vectors write them. */
+struct locations {
     uint64_t block[TAMIS__RIBBON_AHEAD], hash[TAMIS__RIBBON_AHEAD];
     uint64_t columns[TAMIS__RIBBON_AHEAD], shift[TAMIS__RIBBON_AHEAD];
 };
@@ -105,7 +105,7 @@ TAMIS_AVX2_TEMPLATE __m256i four_words(const uint8_t *table, __m256i index) {
 
 /* Which of four keys were bumped?  Marks are read as whole words: those of a layer, with the
  * thresholds after them, are padded to words. */
-TAMIS_AVX2_TEMPLATE unsigned four_bumped(const struct only *f, __m256i slot, __m256i segment) {
+TAMIS_AVX2_TEMPLATE unsigned four_bumped(const struct one_shard *f, __m256i slot, __m256i segment) {
     const struct tamis__ribbon_layer *layer = &f->shard->layer[0];
     const __m256i words = four_words(layer->marks, _mm256_srli_epi64(slot, 13));
     const __m256i bucket = _mm256_and_si256(_mm256_srli_epi64(slot, 7), tamis__avx2_all(63));
@@ -117,8 +117,8 @@ TAMIS_AVX2_TEMPLATE unsigned four_bumped(const struct only *f, __m256i slot, __m
 }
 
 /* Locates four keys of the group, from index `at` on. */
-TAMIS_AVX2_TEMPLATE void four_locate(const struct only *f, const uint64_t *h, struct flock *flock,
-                                     size_t at) {
+TAMIS_AVX2_TEMPLATE void four_locate(const struct one_shard *f, const uint64_t *h,
+                                     struct locations *to, size_t at) {
     const struct tamis__ribbon_layer *layer = &f->shard->layer[0];
     const __m256i x = tamis__avx2_mix(_mm256_loadu_si256((const __m256i *)(const void *)h));
     const __m256i hash = _mm256_xor_si256(x, _mm256_srli_epi64(x, 31)); /* tamis__mix64 */
@@ -129,44 +129,44 @@ TAMIS_AVX2_TEMPLATE void four_locate(const struct only *f, const uint64_t *h, st
     const __m256i columns = tamis__avx2_all(f->form.columns);
     const __m256i word =
         _mm256_sub_epi64(_mm256_mul_epu32(block, columns), _mm256_min_epu32(block, narrow));
-    four_store(flock->block + at,
+    four_store(to->block + at,
                _mm256_add_epi64(tamis__avx2_all((uint64_t)(uintptr_t)layer->columns),
                                 _mm256_slli_epi64(word, 3)));
-    four_store(flock->hash + at, hash);
-    four_store(flock->columns + at, _mm256_add_epi64(columns, _mm256_cmpgt_epi64(narrow, block)));
-    four_store(flock->shift + at, _mm256_and_si256(slot, tamis__avx2_all(TAMIS__RIBBON_BLOCK - 1)));
+    four_store(to->hash + at, hash);
+    four_store(to->columns + at, _mm256_add_epi64(columns, _mm256_cmpgt_epi64(narrow, block)));
+    four_store(to->shift + at, _mm256_and_si256(slot, tamis__avx2_all(TAMIS__RIBBON_BLOCK - 1)));
     for (unsigned bumped = four_bumped(f, slot, segment); bumped != 0; bumped &= bumped - 1) {
         const size_t i = at + tamis__ctz(bumped);
-        const struct tamis__ribbon_asked asked =
-            tamis__ribbon_locate_deep(f->shard, f->form, flock->hash[i]);
-        flock->block[i] = (uint64_t)(uintptr_t)asked.block;
-        flock->hash[i] = asked.hash;
-        flock->columns[i] = asked.columns;
-        flock->shift[i] = asked.shift;
+        const struct tamis__ribbon_location location =
+            tamis__ribbon_locate_deep(f->shard, f->form, to->hash[i]);
+        to->block[i] = (uint64_t)(uintptr_t)location.block;
+        to->hash[i] = location.hash;
+        to->columns[i] = location.columns;
+        to->shift[i] = location.shift;
     }
 }
 
-TAMIS_AVX2_TEMPLATE struct tamis__ribbon_asked flock_at(const struct flock *flock, size_t i) {
-    return (struct tamis__ribbon_asked){(const uint8_t *)(uintptr_t)flock->block[i], flock->hash[i],
-                                        (uint32_t)flock->columns[i], (uint32_t)flock->shift[i]};
+TAMIS_AVX2_TEMPLATE struct tamis__ribbon_location location_at(const struct locations *l, size_t i) {
+    return (struct tamis__ribbon_location){(const uint8_t *)(uintptr_t)l->block[i], l->hash[i],
+                                           (uint32_t)l->columns[i], (uint32_t)l->shift[i]};
 }
 
 /* Looks up `count` keys, a multiple of four. */
-TAMIS_TARGET_AVX2 static size_t contains_fours(const struct only *f, const uint64_t *h,
+TAMIS_TARGET_AVX2 static size_t contains_fours(const struct one_shard *f, const uint64_t *h,
                                                size_t count, bool *answers) {
-    struct flock flocks[2];
+    struct locations located[2];
     size_t found = 0, waiting = 0; /* of the group before */
     for (size_t at = 0, turn = 0; at < count || waiting > 0; turn ^= 1) {
         const size_t rest = count - at;
         const size_t now = rest < TAMIS__RIBBON_AHEAD ? rest : TAMIS__RIBBON_AHEAD;
-        for (size_t i = 0; i < now; i += 4) four_locate(f, h + at + i, &flocks[turn], i);
+        for (size_t i = 0; i < now; i += 4) four_locate(f, h + at + i, &located[turn], i);
         for (size_t i = 0; i < now; i++) {
-            const struct tamis__ribbon_asked asked = flock_at(&flocks[turn], i);
-            if (asked.block != NULL) tamis__ribbon_prefetch(&asked);
+            const struct tamis__ribbon_location location = location_at(&located[turn], i);
+            if (location.block != NULL) tamis__ribbon_prefetch(&location);
         }
         for (size_t i = 0; i < waiting; i++) {
-            const struct tamis__ribbon_asked asked = flock_at(&flocks[turn ^ 1], i);
-            const bool answer = tamis__ribbon_answer(&asked, f->form, match_avx2);
+            const struct tamis__ribbon_location location = location_at(&located[turn ^ 1], i);
+            const bool answer = tamis__ribbon_location_matches(&location, f->form, match_avx2);
             found += answer;
             if (answers != NULL) answers[at - waiting + i] = answer;
         }
@@ -177,7 +177,7 @@ TAMIS_TARGET_AVX2 static size_t contains_fours(const struct only *f, const uint6
 }
 
 /* Does this filter fit the four-key path?  Its products have 32 bits. */
-static bool is_only(const struct tamis__ribbon *f) {
+static bool has_one_shard(const struct tamis__ribbon *f) {
     const struct tamis__ribbon_layer *layer = &f->shards[0].layer[0];
     return f->base.lg_shards == 0 && layer->slots != 0 && layer->lg_segments <= SEGMENTS_LG_MAX;
 }
@@ -188,8 +188,9 @@ TAMIS_TARGET_AVX2 static size_t contains_batch_avx2(const tamis_filter *filter, 
     const struct tamis__ribbon *f = (const struct tamis__ribbon *)(const void *)filter;
     (void)hi;
     size_t done = 0, found = 0;
-    if (count >= TAMIS__RIBBON_AHEAD && is_only(f)) {
-        struct only only = {.shard = &f->shards[0], .form = tamis__ribbon_form_of(&filter->shape)};
+    if (count >= TAMIS__RIBBON_AHEAD && has_one_shard(f)) {
+        struct one_shard only = {.shard = &f->shards[0],
+                                 .form = tamis__ribbon_form_of(&filter->shape)};
         const struct tamis__ribbon_layer *layer = &only.shard->layer[0];
         for (size_t i = 0; i >> layer->lg_segments == 0; i++) {
             only.threshold[i] = layer->thresholds[i];

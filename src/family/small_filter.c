@@ -119,7 +119,7 @@ tamis_status tamis__small_add(uint8_t *bytes, size_t length, uint64_t hash, bool
 
 /* ------------------------------------------------------------------ Bloom: sizes */
 
-struct bloom {
+struct bloom_size {
     uint64_t bytes;
     uint32_t hashes;
 };
@@ -127,7 +127,7 @@ struct bloom {
 /* The mean over sets of keys, which is what an embedder with a million filters sees.  The rate
  * is a power of the fill and the fill varies, so the mean of the powers is above the power of
  * the mean: by the second term of the series, which is a tenth at 30 keys. */
-static double bloom_fpr(struct bloom b, double keys) {
+static double bloom_fpr(struct bloom_size b, double keys) {
     const double m = (double)b.bytes * 8, k = b.hashes;
     const double fill = tamis__probe_fill(m, k, keys), z = 1 - fill;
     const double variance = z * (1 - (1 + k * keys / m) * z) / m;
@@ -136,18 +136,18 @@ static double bloom_fpr(struct bloom b, double keys) {
 
 /* What a table is to come to. */
 struct bloom_goal {
-    struct bloom min; /* no fewer bytes than these */
+    struct bloom_size min; /* no fewer bytes than these */
     double keys, fpr;
 };
 
 static bool bloom_meets(uint64_t bytes, const void *context) {
     const struct bloom_goal *goal = context;
-    const struct bloom b = {.bytes = bytes, .hashes = goal->min.hashes};
+    const struct bloom_size b = {.bytes = bytes, .hashes = goal->min.hashes};
     return bytes >= goal->min.bytes && bloom_fpr(b, goal->keys) <= goal->fpr;
 }
 
-static struct bloom bloom_size(const struct tamis__spec *spec, uint64_t keys) {
-    struct bloom b = {.bytes = spec->bits / 8};
+static struct bloom_size bloom_size(const struct tamis__spec *spec, uint64_t keys) {
+    struct bloom_size b = {.bytes = spec->bits / 8};
     if (spec->fpr == 0) {
         b.hashes = tamis__classic_hashes(b.bytes * 8, keys);
         if (b.hashes > BLOOM_MAX) b.hashes = BLOOM_MAX;
@@ -164,7 +164,7 @@ static struct bloom bloom_size(const struct tamis__spec *spec, uint64_t keys) {
 }
 
 /* For spec->capacity keys that are still to come. */
-static tamis_status bloom_size_ahead(const struct tamis__spec *spec, struct bloom *b) {
+static tamis_status bloom_size_ahead(const struct tamis__spec *spec, struct bloom_size *b) {
     struct tamis__places size;
     if (spec->fpr == 0 && spec->bits == 0) return TAMIS_E_ARGUMENT;
     const tamis_status status = tamis__probe_size(spec, TABLE_MAX, false, &size);
@@ -248,7 +248,7 @@ static tamis_status start_table(struct tamis__small_buffer *buffer, uint64_t byt
 }
 
 /* A spec, the distinct hashes, and where the filter goes. */
-struct job {
+struct small_job {
     const struct tamis__spec *spec;
     const tamis_allocator *allocator;
     const uint64_t *hashes;
@@ -256,8 +256,8 @@ struct job {
     struct tamis__small_buffer *buffer;
 };
 
-static tamis_status build_bloom(const struct job *job) {
-    const struct bloom b = bloom_size(job->spec, job->count);
+static tamis_status build_bloom(const struct small_job *job) {
+    const struct bloom_size b = bloom_size(job->spec, job->count);
     if (b.bytes == 0) return start_table(job->buffer, 0, TAMIS_SMALL_ANY);
     const tamis_status status = start_table(job->buffer, b.bytes, HOW_BLOOM + b.hashes - 1);
     for (size_t i = 0; i < job->count && status == TAMIS_OK; i++) {
@@ -267,8 +267,9 @@ static tamis_status build_bloom(const struct job *job) {
 }
 
 /* Tries all seeds on one choice; *seed is SEEDS if none works. */
-static tamis_status try_seeds(const struct job *job, struct choice c, struct tamis__linear *shape,
-                              struct tamis__linear_work *w, unsigned *seed) {
+static tamis_status try_seeds(const struct small_job *job, struct choice c,
+                              struct tamis__linear *shape, struct tamis__linear_work *w,
+                              unsigned *seed) {
     shape->width = c.width;
     shape->slots = c.bytes * 8 / c.width;
     for (*seed = 0; *seed < SEEDS; ++*seed) {
@@ -281,7 +282,7 @@ static tamis_status try_seeds(const struct job *job, struct choice c, struct tam
     return TAMIS_OK;
 }
 
-static tamis_status build_linear(const struct job *job) {
+static tamis_status build_linear(const struct small_job *job) {
     struct tamis__linear_work w = {.count = job->count};
     struct tamis__linear shape;
     struct choice c = choice_first(job->spec, job->count);
@@ -312,7 +313,7 @@ tamis_status tamis__small_build(const struct tamis__spec *spec, const tamis_allo
     uint64_t *sorted = tamis__alloc(a, bytes);
     if (sorted == NULL) return TAMIS_E_NOMEM;
     memcpy(sorted, hashes, bytes);
-    const struct job job = {spec, a, sorted, tamis__distinct_words(sorted, count), buffer};
+    const struct small_job job = {spec, a, sorted, tamis__distinct_words(sorted, count), buffer};
     const tamis_status status = is_bloom(spec) ? build_bloom(&job) : build_linear(&job);
     tamis__release(a, sorted, bytes);
     return status;
@@ -320,7 +321,7 @@ tamis_status tamis__small_build(const struct tamis__spec *spec, const tamis_allo
 
 tamis_status tamis__small_create(const struct tamis__spec *spec,
                                  struct tamis__small_buffer *buffer) {
-    struct bloom b;
+    struct bloom_size b;
     const tamis_status status = bloom_size_ahead(spec, &b);
     if (status != TAMIS_OK) return status;
     if (b.bytes >= SIZE_MAX / 8) return TAMIS_E_TOO_BIG;

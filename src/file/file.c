@@ -171,7 +171,7 @@ static tamis_status publish_over(const char *part, const char *path, bool had, b
     return status;
 }
 
-void tamis__file_take_after(int fd, const struct stat *old) {
+void tamis__file_copy_owner(int fd, const struct stat *old) {
     struct stat now;
     mode_t mode = old->st_mode & 0777;
     if (fstat(fd, &now) != 0) return;
@@ -203,7 +203,7 @@ static tamis_status write_part(const char *part, const char *path, bool replace,
     if (had && !replace) return TAMIS_E_EXISTS;
     const int fd = open_part(part, 0666);
     if (fd < 0) return TAMIS_E_IO;
-    if (had) tamis__file_take_after(fd, &old);
+    if (had) tamis__file_copy_owner(fd, &old);
     bool written = !is_replaced(path, over);
     for (size_t i = 0; i < count && written; i++) {
         written = write_all(fd, spans[i].bytes, spans[i].length);
@@ -245,9 +245,9 @@ static int open_file(const char *path, struct stat *st) {
     return -1;
 }
 
-static bool read_some(int fd, uint8_t *to, uint64_t most, uint64_t *got) {
+static bool read_some(int fd, uint8_t *to, uint64_t max, uint64_t *got) {
     for (;;) {
-        const ssize_t n = read(fd, to, most < TAMIS__IO_MAX ? (size_t)most : TAMIS__IO_MAX);
+        const ssize_t n = read(fd, to, max < TAMIS__IO_MAX ? (size_t)max : TAMIS__IO_MAX);
         if (n < 0 && errno == EINTR) continue;
         *got = n < 0 ? 0 : (uint64_t)n;
         return n >= 0;

@@ -81,7 +81,7 @@ static bool is_trusted(const struct stat *journal, const struct stat *file) {
 static bool is_for_all(int fd, const char *path) {
     struct stat journal, file;
     if (stat(path, &file) != 0) return false;
-    tamis__file_take_after(fd, &file);
+    tamis__file_copy_owner(fd, &file);
     return fstat(fd, &journal) == 0 && is_trusted(&journal, &file) &&
            ((journal.st_mode ^ file.st_mode) & 0777) == 0;
 }
@@ -201,7 +201,7 @@ static void drop_bytes(struct tamis__journal *j) {
 }
 
 /* Keeps the bytes of a journal that is complete and belongs to the file. */
-static tamis_status judge_journal(int descriptor, uint64_t file_bytes, struct tamis__journal *j) {
+static tamis_status check_journal(int descriptor, uint64_t file_bytes, struct tamis__journal *j) {
     uint8_t now[TAMIS__HEADER_BYTES];
     const bool needed = j->bytes != NULL && journal_is_whole(j->bytes, j->length) &&
                         tamis__load64(j->bytes + AT_FILE_BYTES) == file_bytes;
@@ -211,7 +211,7 @@ static tamis_status judge_journal(int descriptor, uint64_t file_bytes, struct ta
 }
 
 /* Only a .tamis file has a journal. */
-static bool begins_as_ours(int descriptor) {
+static bool begins_as_native(int descriptor) {
     uint8_t now[TAMIS__HEADER_BYTES];
     return !tamis__pread_all(descriptor, now, sizeof now, 0) ||
            tamis__native_begins(now, sizeof now);
@@ -226,12 +226,12 @@ tamis_status tamis__journal_open(const char *path, int descriptor, uint64_t file
     if (name == NULL) return TAMIS_E_NOMEM;
     tamis_status status = open_journal(name, descriptor, j);
     if (status == TAMIS_OK && j->descriptor >= 0) status = map_journal(j);
-    if (status == TAMIS_OK) status = judge_journal(descriptor, file_bytes, j);
+    if (status == TAMIS_OK) status = check_journal(descriptor, file_bytes, j);
     const int why = errno;
     tamis__path_free(name, size);
     if (status != TAMIS_OK) {
         tamis__journal_close(j);
-        if (!begins_as_ours(descriptor)) status = TAMIS_OK;
+        if (!begins_as_native(descriptor)) status = TAMIS_OK;
     }
     errno = why;
     return status;

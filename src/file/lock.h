@@ -37,7 +37,7 @@ struct stat;
 
 /* Gives the file that replaces or accompanies `old` its owner, group and permissions, as far as
  * this process may. */
-void tamis__file_take_after(int descriptor, const struct stat *old);
+void tamis__file_copy_owner(int descriptor, const struct stat *old);
 
 /* Syncs the directory of `path`. */
 bool tamis__sync_directory(const char *path);

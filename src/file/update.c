@@ -55,75 +55,75 @@ struct tamis__update {
 
 /* ---- opening */
 
-static tamis_status open_alone(struct tamis__update *c) {
-    if (tamis__is_stream(c->path)) return TAMIS_E_UNSUPPORTED;
+static tamis_status open_alone(struct tamis__update *u) {
+    if (tamis__is_stream(u->path)) return TAMIS_E_UNSUPPORTED;
     for (;;) {
         struct stat st;
-        c->descriptor = tamis__open(c->path, O_RDWR, 0);
-        if (c->descriptor < 0) return TAMIS_E_IO;
-        const bool locked = tamis__lock(c->descriptor, TAMIS__LOCK_WRITER, true, true);
-        if (tamis__same_file(c->path, c->descriptor)) {
-            if (fstat(c->descriptor, &st) != 0) return TAMIS_E_IO;
-            c->alone = locked && st.st_nlink == 1; /* another name would not find the journal */
-            c->file_bytes = (uint64_t)st.st_size;
+        u->descriptor = tamis__open(u->path, O_RDWR, 0);
+        if (u->descriptor < 0) return TAMIS_E_IO;
+        const bool locked = tamis__lock(u->descriptor, TAMIS__LOCK_WRITER, true, true);
+        if (tamis__same_file(u->path, u->descriptor)) {
+            if (fstat(u->descriptor, &st) != 0) return TAMIS_E_IO;
+            u->alone = locked && st.st_nlink == 1; /* another name would not find the journal */
+            u->file_bytes = (uint64_t)st.st_size;
             return S_ISREG(st.st_mode) ? TAMIS_OK : TAMIS_E_UNSUPPORTED;
         }
         /* The process that had the lock has replaced the file. */
-        close(c->descriptor);
+        close(u->descriptor);
     }
 }
 
 tamis_status tamis__update_begin(const char *path, const tamis_allocator *a,
                                  struct tamis__update **out) {
-    struct tamis__update *c = tamis__alloc(a, sizeof *c);
-    if (c == NULL) return TAMIS_E_NOMEM;
-    *c = (struct tamis__update){.allocator = *a, .descriptor = -1};
-    c->path = realpath(path, NULL);
-    tamis_status status = c->path == NULL ? TAMIS_E_IO : open_alone(c);
-    if (status == TAMIS_OK) status = tamis__journal_finish(c->path, c->descriptor, NULL);
+    struct tamis__update *u = tamis__alloc(a, sizeof *u);
+    if (u == NULL) return TAMIS_E_NOMEM;
+    *u = (struct tamis__update){.allocator = *a, .descriptor = -1};
+    u->path = realpath(path, NULL);
+    tamis_status status = u->path == NULL ? TAMIS_E_IO : open_alone(u);
+    if (status == TAMIS_OK) status = tamis__journal_finish(u->path, u->descriptor, NULL);
     if (status != TAMIS_OK) {
         const int why = errno;
-        tamis__update_free(c);
+        tamis__update_free(u);
         errno = why;
         return status;
     }
-    *out = c;
+    *out = u;
     return TAMIS_OK;
 }
 
-void tamis__update_free(struct tamis__update *c) {
-    if (c == NULL) return;
-    if (c->descriptor >= 0) close(c->descriptor);
-    free(c->path);
-    const tamis_allocator a = c->allocator;
-    tamis__release(&a, c->marks, c->marks_bytes);
-    tamis__release(&a, c, sizeof *c);
+void tamis__update_free(struct tamis__update *u) {
+    if (u == NULL) return;
+    if (u->descriptor >= 0) close(u->descriptor);
+    free(u->path);
+    const tamis_allocator a = u->allocator;
+    tamis__release(&a, u->marks, u->marks_bytes);
+    tamis__release(&a, u, sizeof *u);
 }
 
-tamis_status tamis__update_map(const struct tamis__update *c, struct tamis__mapping *m) {
+tamis_status tamis__update_map(const struct tamis__update *u, struct tamis__mapping *m) {
     uint8_t header[TAMIS__HEADER_BYTES];
     uint64_t table_bytes;
-    if (!c->alone || c->file_bytes < IN_PLACE_FROM || c->file_bytes > SIZE_MAX / 2 ||
-        !tamis__pread_all(c->descriptor, header, sizeof header, 0) ||
-        tamis__native_frame(header, c->file_bytes, &table_bytes) != TAMIS_OK) {
+    if (!u->alone || u->file_bytes < IN_PLACE_FROM || u->file_bytes > SIZE_MAX / 2 ||
+        !tamis__pread_all(u->descriptor, header, sizeof header, 0) ||
+        tamis__native_frame(header, u->file_bytes, &table_bytes) != TAMIS_OK) {
         return TAMIS_E_UNSUPPORTED;
     }
     int flags = MAP_PRIVATE;
 #if defined(MAP_NORESERVE)
     flags |= MAP_NORESERVE; /* only what is changed takes memory */
 #endif
-    void *at = mmap(NULL, (size_t)c->file_bytes, PROT_READ | PROT_WRITE, flags, c->descriptor, 0);
+    void *at = mmap(NULL, (size_t)u->file_bytes, PROT_READ | PROT_WRITE, flags, u->descriptor, 0);
     if (at == MAP_FAILED) return TAMIS_E_UNSUPPORTED;
 #if defined(MADV_RANDOM)
-    (void)madvise(at, (size_t)c->file_bytes, MADV_RANDOM);
+    (void)madvise(at, (size_t)u->file_bytes, MADV_RANDOM);
 #endif
-    *m = (struct tamis__mapping){at, c->file_bytes, -1};
+    *m = (struct tamis__mapping){at, u->file_bytes, -1};
     return TAMIS_OK;
 }
 
-tamis_status tamis__update_read(const struct tamis__update *c, uint8_t **block,
+tamis_status tamis__update_read(const struct tamis__update *u, uint8_t **block,
                                 uint64_t *block_bytes, uint64_t *length) {
-    return tamis__descriptor_read(c->descriptor, &c->allocator, block, block_bytes, length);
+    return tamis__descriptor_read(u->descriptor, &u->allocator, block, block_bytes, length);
 }
 
 /* ---- what changes */
@@ -131,31 +131,31 @@ tamis_status tamis__update_read(const struct tamis__update *c, uint8_t **block,
 /* Several threads of a shared filter may mark at once. Relaxed order is enough, as it is for the
  * bits of the filter: the commit comes after all of them. */
 
-static bool is_marked(const struct tamis__update *c, uint64_t piece) {
-    return (__atomic_load_n(&c->marks[piece / 64], __ATOMIC_RELAXED) >> piece % 64 & 1) != 0;
+static bool is_marked(const struct tamis__update *u, uint64_t piece) {
+    return (__atomic_load_n(&u->marks[piece / 64], __ATOMIC_RELAXED) >> piece % 64 & 1) != 0;
 }
 
-static void mark_piece(struct tamis__update *c, uint64_t piece) {
+static void mark_piece(struct tamis__update *u, uint64_t piece) {
     const uint64_t bit = (uint64_t)1 << piece % 64;
-    if (is_marked(c, piece)) return;
-    if (__atomic_fetch_or(&c->marks[piece / 64], bit, __ATOMIC_RELAXED) & bit) return;
-    __atomic_fetch_add(&c->marked, 1, __ATOMIC_RELAXED);
+    if (is_marked(u, piece)) return;
+    if (__atomic_fetch_or(&u->marks[piece / 64], bit, __ATOMIC_RELAXED) & bit) return;
+    __atomic_fetch_add(&u->marked, 1, __ATOMIC_RELAXED);
 }
 
-static bool too_many(const struct tamis__update *c) {
-    return __atomic_load_n(&c->marked, __ATOMIC_RELAXED) > c->pieces / SHARE;
+static bool too_many(const struct tamis__update *u) {
+    return __atomic_load_n(&u->marked, __ATOMIC_RELAXED) > u->pieces / SHARE;
 }
 
 static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
-    struct tamis__update *c = f->update;
+    struct tamis__update *u = f->update;
     uint64_t offsets[TAMIS__TOUCHED_MAX];
     for (size_t i = 0; i < count; i++) {
         const size_t touched = f->family->touched(f, hashes[i], offsets);
-        for (size_t j = 0; j < touched; j++) mark_piece(c, offsets[j] >> TAMIS__PIECE_LG);
+        for (size_t j = 0; j < touched; j++) mark_piece(u, offsets[j] >> TAMIS__PIECE_LG);
     }
-    if (__atomic_load_n(&c->fetched, __ATOMIC_RELAXED) || !too_many(c)) return;
+    if (__atomic_load_n(&u->fetched, __ATOMIC_RELAXED) || !too_many(u)) return;
     /* One long read is faster than many short ones. */
-    if (__atomic_exchange_n(&c->fetched, true, __ATOMIC_RELAXED)) return;
+    if (__atomic_exchange_n(&u->fetched, true, __ATOMIC_RELAXED)) return;
 #if defined(MADV_WILLNEED)
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_NORMAL);
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_WILLNEED);
@@ -184,20 +184,20 @@ void tamis__update_all(tamis_filter *f) {
     }
 }
 
-tamis_status tamis__update_attach(struct tamis__update *c, tamis_filter *f) {
-    f->update = c;
+tamis_status tamis__update_attach(struct tamis__update *u, tamis_filter *f) {
+    f->update = u;
     if (f->storage != TAMIS__DRAFT) return TAMIS_OK;
-    c->pieces = tamis__native_pieces(f->shape.table_bytes);
-    c->marks_bytes = (size_t)(c->pieces / 64 + 1) * sizeof *c->marks;
-    c->marks = tamis__alloc(&c->allocator, c->marks_bytes);
-    if (c->marks == NULL) return TAMIS_E_NOMEM;
-    memset(c->marks, 0, c->marks_bytes);
-    c->inner = f->ops;
-    c->ops = *f->ops;
-    c->ops.add = update_add;
-    c->ops.add_batch = update_add_batch;
-    if (c->ops.remove != NULL) c->ops.remove = update_remove;
-    f->ops = &c->ops;
+    u->pieces = tamis__native_pieces(f->shape.table_bytes);
+    u->marks_bytes = (size_t)(u->pieces / 64 + 1) * sizeof *u->marks;
+    u->marks = tamis__alloc(&u->allocator, u->marks_bytes);
+    if (u->marks == NULL) return TAMIS_E_NOMEM;
+    memset(u->marks, 0, u->marks_bytes);
+    u->inner = f->ops;
+    u->ops = *f->ops;
+    u->ops.add = update_add;
+    u->ops.add_batch = update_add_batch;
+    if (u->ops.remove != NULL) u->ops.remove = update_remove;
+    f->ops = &u->ops;
     return TAMIS_OK;
 }
 
@@ -227,27 +227,27 @@ static tamis_status verify_piece(const tamis_filter *f, uint64_t piece, uint8_t 
 }
 
 static tamis_status verify_sums(const tamis_filter *f, uint8_t *sums) {
-    const struct tamis__update *c = f->update;
+    const struct tamis__update *u = f->update;
     const uint64_t from = TAMIS__HEADER_BYTES + f->shape.table_bytes;
     uint8_t header[TAMIS__HEADER_BYTES];
-    if (!tamis__pread_all(c->descriptor, header, sizeof header, 0) ||
-        !tamis__pread_all(c->descriptor, sums, 8 * c->pieces, from)) {
+    if (!tamis__pread_all(u->descriptor, header, sizeof header, 0) ||
+        !tamis__pread_all(u->descriptor, sums, 8 * u->pieces, from)) {
         return TAMIS_E_IO;
     }
-    const uint64_t sum = tamis__xxh3(sums, (size_t)(8 * c->pieces), 0);
+    const uint64_t sum = tamis__xxh3(sums, (size_t)(8 * u->pieces), 0);
     return sum == tamis__native_sums_sum(header) ? TAMIS_OK : TAMIS_E_CHECKSUM;
 }
 
 static tamis_status verify_pieces(const tamis_filter *f, bool all) {
-    const struct tamis__update *c = f->update;
+    const struct tamis__update *u = f->update;
     const size_t piece_bytes = (size_t)1 << TAMIS__PIECE_LG;
-    const size_t bytes = piece_bytes + (size_t)(8 * c->pieces);
-    uint8_t *buffer = tamis__alloc(&c->allocator, bytes);
+    const size_t bytes = piece_bytes + (size_t)(8 * u->pieces);
+    uint8_t *buffer = tamis__alloc(&u->allocator, bytes);
     tamis_status status = buffer == NULL ? TAMIS_E_NOMEM : verify_sums(f, buffer + piece_bytes);
-    for (uint64_t p = 0; p < c->pieces && status == TAMIS_OK; p++) {
-        if (all || is_marked(c, p)) status = verify_piece(f, p, buffer);
+    for (uint64_t p = 0; p < u->pieces && status == TAMIS_OK; p++) {
+        if (all || is_marked(u, p)) status = verify_piece(f, p, buffer);
     }
-    tamis__release(&c->allocator, buffer, bytes);
+    tamis__release(&u->allocator, buffer, bytes);
     return status;
 }
 
@@ -260,15 +260,15 @@ tamis_status tamis__update_verify(const tamis_filter *f) {
 /* The numbers of the pieces that changed, `*count` of them, and the checksums of all, in one block:
  * numbers first, with room for all that are marked. */
 static uint64_t *new_sums(const tamis_filter *f, uint64_t *count, size_t *bytes) {
-    const struct tamis__update *c = f->update;
-    *bytes = (size_t)(c->marked + c->pieces) * 8;
-    uint64_t *pieces = tamis__alloc(&c->allocator, *bytes);
+    const struct tamis__update *u = f->update;
+    *bytes = (size_t)(u->marked + u->pieces) * 8;
+    uint64_t *pieces = tamis__alloc(&u->allocator, *bytes);
     if (pieces == NULL) return NULL;
-    uint8_t *sums = (uint8_t *)(pieces + c->marked);
-    memcpy(sums, sums_of(f), (size_t)(8 * c->pieces));
+    uint8_t *sums = (uint8_t *)(pieces + u->marked);
+    memcpy(sums, sums_of(f), (size_t)(8 * u->pieces));
     *count = 0;
-    for (uint64_t p = 0; p < c->pieces; p++) {
-        if (!is_marked(c, p)) continue;
+    for (uint64_t p = 0; p < u->pieces; p++) {
+        if (!is_marked(u, p)) continue;
         const uint64_t size = tamis__native_piece_bytes(f->shape.table_bytes, p);
         const uint64_t sum = tamis__xxh3(f->table + (p << TAMIS__PIECE_LG), (size_t)size, 0);
         if (sum == tamis__load64(sums + 8 * p)) continue; /* the key was a member already */
@@ -279,16 +279,16 @@ static uint64_t *new_sums(const tamis_filter *f, uint64_t *count, size_t *bytes)
 }
 
 static tamis_status write_journal(const tamis_filter *f) {
-    const struct tamis__update *c = f->update;
+    const struct tamis__update *u = f->update;
     uint8_t header[TAMIS__HEADER_BYTES];
     uint64_t count;
     size_t bytes;
     uint64_t *pieces = new_sums(f, &count, &bytes);
     if (pieces == NULL) return TAMIS_E_NOMEM;
-    const uint8_t *sums = (const uint8_t *)(pieces + c->marked);
-    tamis__native_header(f, f->shape.table_bytes, tamis__xxh3(sums, (size_t)(8 * c->pieces), 0),
+    const uint8_t *sums = (const uint8_t *)(pieces + u->marked);
+    tamis__native_header(f, f->shape.table_bytes, tamis__xxh3(sums, (size_t)(8 * u->pieces), 0),
                          header);
-    const struct tamis__update_set set = {.file_bytes = c->file_bytes,
+    const struct tamis__update_set set = {.file_bytes = u->file_bytes,
                                           .header_sum_before = tamis__native_header_sum(f->block),
                                           .header = header,
                                           .table = f->table,
@@ -296,33 +296,33 @@ static tamis_status write_journal(const tamis_filter *f) {
                                           .sums = sums,
                                           .pieces = pieces,
                                           .count = count};
-    const tamis_status status = tamis__journal_write(c->path, &set);
-    tamis__release(&c->allocator, pieces, bytes);
+    const tamis_status status = tamis__journal_write(u->path, &set);
+    tamis__release(&u->allocator, pieces, bytes);
     return status;
 }
 
 /* Other processes may update the file now, but not in place while the filter is mapped. */
 void tamis__update_end(tamis_filter *f) {
-    struct tamis__update *c = f->update;
-    c->done = true;
-    if (c->marks != NULL) (void)tamis__lock(c->descriptor, TAMIS__LOCK_READERS, false, true);
-    tamis__unlock(c->descriptor, TAMIS__LOCK_WRITER);
+    struct tamis__update *u = f->update;
+    u->done = true;
+    if (u->marks != NULL) (void)tamis__lock(u->descriptor, TAMIS__LOCK_READERS, false, true);
+    tamis__unlock(u->descriptor, TAMIS__LOCK_WRITER);
 }
 
 tamis_status tamis__update_commit(tamis_filter *f, uint64_t *written, bool *whole) {
-    const struct tamis__update *c = f->update;
+    const struct tamis__update *u = f->update;
     *written = 0;
-    if (c->done) return TAMIS_E_ARGUMENT;
-    *whole = c->marks == NULL || too_many(c) || f->settings.codec != NULL ||
-             !tamis__same_file(c->path, c->descriptor) ||
-             !tamis__lock(c->descriptor, TAMIS__LOCK_READERS, true, false);
+    if (u->done) return TAMIS_E_ARGUMENT;
+    *whole = u->marks == NULL || too_many(u) || f->settings.codec != NULL ||
+             !tamis__same_file(u->path, u->descriptor) ||
+             !tamis__lock(u->descriptor, TAMIS__LOCK_READERS, true, false);
     if (*whole) return TAMIS_OK;
     /* From here on readers wait, so that they find the old file or the new one. */
     tamis_status status = verify_pieces(f, false);
     if (status == TAMIS_OK) status = write_journal(f);
-    if (status == TAMIS_OK) status = tamis__journal_finish(c->path, c->descriptor, written);
+    if (status == TAMIS_OK) status = tamis__journal_finish(u->path, u->descriptor, written);
     const int why = errno;
-    if (status != TAMIS_OK) tamis__unlock(c->descriptor, TAMIS__LOCK_READERS);
+    if (status != TAMIS_OK) tamis__unlock(u->descriptor, TAMIS__LOCK_READERS);
     errno = why;
     *whole = status == TAMIS_E_UNSUPPORTED; /* no journal can be created there */
     return *whole ? TAMIS_OK : status;

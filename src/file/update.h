@@ -12,12 +12,12 @@ tamis_status tamis__update_begin(const char *path, const tamis_allocator *a,
                                  struct tamis__update **out);
 /* A large .tamis file, mapped privately; E_UNSUPPORTED for any other. The descriptor of the mapping
  * is -1: the update owns it. */
-tamis_status tamis__update_map(const struct tamis__update *c, struct tamis__mapping *mapping);
+tamis_status tamis__update_map(const struct tamis__update *u, struct tamis__mapping *mapping);
 /* Any file, read as by tamis__file_read. */
-tamis_status tamis__update_read(const struct tamis__update *c, uint8_t **block,
+tamis_status tamis__update_read(const struct tamis__update *u, uint8_t **block,
                                 uint64_t *block_bytes, uint64_t *length);
 /* From now on the filter, made of the mapped or read bytes, tracks what changes. */
-tamis_status tamis__update_attach(struct tamis__update *c, tamis_filter *f);
+tamis_status tamis__update_attach(struct tamis__update *u, tamis_filter *f);
 /* Everything may have changed. */
 void tamis__update_all(tamis_filter *f);
 /* Compares the bytes that were not verified yet, as they were before the update, with their
@@ -30,6 +30,6 @@ void tamis__update_end(tamis_filter *f);
 const char *tamis__update_path(const tamis_filter *f);
 int tamis__update_descriptor(const tamis_filter *f);
 /* Closes the file and releases its locks. NULL is allowed. */
-void tamis__update_free(struct tamis__update *c);
+void tamis__update_free(struct tamis__update *u);
 
 #endif

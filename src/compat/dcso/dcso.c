@@ -141,14 +141,14 @@ static void dcso_encode(const tamis_filter *f, uint8_t *buffer) {
     assert(!w.bad && w.at == w.end);
 }
 
-static tamis_status dcso_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
-    uint64_t *word = decoded->shape.word;
-    decoded->capacity = word[KEYS] = spec->capacity == 0 ? 1 : spec->capacity;
-    decoded->fpr = spec->fpr == 0 ? FPR_DEFAULT : spec->fpr;
+static tamis_status dcso_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
+    uint64_t *word = contents->shape.word;
+    contents->capacity = word[KEYS] = spec->capacity == 0 ? 1 : spec->capacity;
+    contents->fpr = spec->fpr == 0 ? FPR_DEFAULT : spec->fpr;
     word[FLAGS] = VERSION;
-    word[FPR] = tamis__double_bits(decoded->fpr);
-    if (!dcso_size(word[KEYS], decoded->fpr, &word[BITS], &word[HASHES])) return TAMIS_E_TOO_BIG;
-    decoded->shape.table_bytes = table_bytes_of(word[BITS]);
+    word[FPR] = tamis__double_bits(contents->fpr);
+    if (!dcso_size(word[KEYS], contents->fpr, &word[BITS], &word[HASHES])) return TAMIS_E_TOO_BIG;
+    contents->shape.table_bytes = table_bytes_of(word[BITS]);
     return TAMIS_OK;
 }
 

@@ -272,7 +272,7 @@ static bool fuse_attempt(struct peeling *p, uint64_t seed) {
     return false;
 }
 
-/* ---- all of it */
+/* ---- the whole construction */
 
 /* The original's generator of seeds. */
 static uint64_t next_seed(uint64_t *state) {

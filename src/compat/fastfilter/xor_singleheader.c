@@ -210,15 +210,15 @@ static tamis_status read_header(const struct variant *v, struct tamis__reader *r
 /* ---- reading */
 
 static tamis_status read_plain(const struct variant *v, struct tamis__reader *r,
-                               struct tamis__contents *decoded) {
-    const tamis_status status = read_header(v, r, &decoded->shape);
+                               struct tamis__contents *contents) {
+    const tamis_status status = read_header(v, r, &contents->shape);
     if (status != TAMIS_OK) return status;
-    const uint64_t left = (uint64_t)(r->end - r->at), table = decoded->shape.table_bytes;
+    const uint64_t left = (uint64_t)(r->end - r->at), table = contents->shape.table_bytes;
     const bool trails = v->kind == TAMIS_FUSE && v->width == 16 && left == table + TRAIL;
-    decoded->table = r->at;
+    contents->table = r->at;
     if (trails) {
-        decoded->shape.word[TAMIS__FAST_TRAIL] = TRAIL;
-        decoded->shape.word[TAMIS__FAST_TRAIL_BYTES] = tamis__load32(r->at + table);
+        contents->shape.word[TAMIS__FAST_TRAIL] = TRAIL;
+        contents->shape.word[TAMIS__FAST_TRAIL_BYTES] = tamis__load32(r->at + table);
     }
     return trails ? TAMIS_OK : tamis__length_status(left, table);
 }
@@ -254,13 +254,13 @@ static bool unpack(const struct variant *v, const uint8_t *bytes, const struct t
 }
 
 static tamis_status read_packed(const struct variant *v, struct tamis__reader *r,
-                                const tamis_allocator *a, struct tamis__contents *decoded) {
-    const tamis_status status = measure_packed(v, r, &decoded->shape);
+                                const tamis_allocator *a, struct tamis__contents *contents) {
+    const tamis_status status = measure_packed(v, r, &contents->shape);
     if (status != TAMIS_OK) return status;
-    decoded->made = tamis__table_alloc(a, decoded->shape.table_bytes);
-    if (decoded->made == NULL) return TAMIS_E_NOMEM;
-    if (unpack(v, r->at, &decoded->shape, decoded->made)) return TAMIS_OK;
-    tamis__table_free(a, decoded->made, decoded->shape.table_bytes);
+    contents->made = tamis__table_alloc(a, contents->shape.table_bytes);
+    if (contents->made == NULL) return TAMIS_E_NOMEM;
+    if (unpack(v, r->at, &contents->shape, contents->made)) return TAMIS_OK;
+    tamis__table_free(a, contents->made, contents->shape.table_bytes);
     return TAMIS_E_CORRUPT;
 }
 
@@ -281,14 +281,14 @@ static enum tamis__detection fast_detect(const struct tamis__codec *codec, const
                                          uint64_t length) {
     const struct variant *v = codec->variant;
     struct tamis__reader r = {bytes, bytes + length, false};
-    struct tamis__contents decoded = {.shape = {.word = {[TAMIS__FAST_WIDTH] = v->width}}};
+    struct tamis__contents contents = {.shape = {.word = {[TAMIS__FAST_WIDTH] = v->width}}};
     const tamis_status status =
-        v->packed ? measure_packed(v, &r, &decoded.shape) : read_plain(v, &r, &decoded);
+        v->packed ? measure_packed(v, &r, &contents.shape) : read_plain(v, &r, &contents);
     if (status != TAMIS_OK) return TAMIS__NO_MATCH;
     if (v->packed || v->kind == TAMIS_XOR) return TAMIS__POSSIBLE;
-    struct tamis__shape again = decoded.shape;
-    tamis__fast_geometry(TAMIS_FUSE, decoded.shape.word[TAMIS__FAST_KEYS], &again);
-    return memcmp(&again, &decoded.shape, sizeof again) == 0 ? TAMIS__CERTAIN : TAMIS__NO_MATCH;
+    struct tamis__shape again = contents.shape;
+    tamis__fast_geometry(TAMIS_FUSE, contents.shape.word[TAMIS__FAST_KEYS], &again);
+    return memcmp(&again, &contents.shape, sizeof again) == 0 ? TAMIS__CERTAIN : TAMIS__NO_MATCH;
 }
 
 /* ---- writing */
@@ -357,9 +357,9 @@ static void fast_encode(const tamis_filter *f, uint8_t *buffer) {
 /* ---- making */
 
 /* The width of the fingerprints fixes the rate: a lower one is impossible. */
-static tamis_status fast_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status fast_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
     const struct variant *v = spec->codec->variant;
-    decoded->shape.word[TAMIS__FAST_WIDTH] = v->width;
+    contents->shape.word[TAMIS__FAST_WIDTH] = v->width;
     const bool too_low = spec->fpr != 0 && spec->fpr < tamis__fpr_of_width((unsigned)v->width);
     return too_low ? TAMIS_E_FPR_TOO_LOW : TAMIS_OK;
 }
@@ -367,15 +367,15 @@ static tamis_status fast_make(const struct tamis__spec *spec, struct tamis__cont
 static tamis_status fast_build(const struct tamis__spec *spec, const uint64_t *lo, size_t count,
                                const struct tamis__settings *settings, tamis_filter **out) {
     const struct variant *v = settings->codec->variant;
-    struct tamis__contents decoded = tamis__compat_contents(settings->codec);
+    struct tamis__contents contents = tamis__compat_contents(settings->codec);
     (void)spec;
-    decoded.shape.word[TAMIS__FAST_WIDTH] = v->width;
-    const tamis_status status =
-        tamis__fast_build(&settings->allocator, v->kind, lo, count, &decoded.shape, &decoded.made);
+    contents.shape.word[TAMIS__FAST_WIDTH] = v->width;
+    const tamis_status status = tamis__fast_build(&settings->allocator, v->kind, lo, count,
+                                                  &contents.shape, &contents.made);
     if (status != TAMIS_OK) return status;
-    if (v->kind == TAMIS_FUSE && v->width == 16) decoded.shape.word[TAMIS__FAST_TRAIL] = TRAIL;
-    decoded.capacity = decoded.adds = count;
-    return tamis__filter_make(&decoded, settings, out);
+    if (v->kind == TAMIS_FUSE && v->width == 16) contents.shape.word[TAMIS__FAST_TRAIL] = TRAIL;
+    contents.capacity = contents.adds = count;
+    return tamis__filter_make(&contents, settings, out);
 }
 
 static bool fast_holds(const tamis_filter *f) {

@@ -137,16 +137,16 @@ static void guava_encode(const tamis_filter *f, uint8_t *buffer) {
 
 /* ---- making */
 
-static tamis_status guava_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status guava_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
     double version = 31.1;
-    const tamis_status status = tamis__java_size(spec, 0, decoded);
+    const tamis_status status = tamis__java_size(spec, 0, contents);
     if (status != TAMIS_OK) return status;
     if (!tamis__parameter_number(spec->parameters, "version", &version)) return TAMIS_E_ARGUMENT;
     if (version >= 33.4) {
-        const double best = floor(-log(decoded->fpr) / log(2) + 0.5);
-        decoded->shape.word[HASHES] = best < 1 ? 1 : (uint64_t)best;
+        const double best = floor(-log(contents->fpr) / log(2) + 0.5);
+        contents->shape.word[HASHES] = best < 1 ? 1 : (uint64_t)best;
     }
-    return decoded->shape.word[HASHES] > UINT8_MAX ? TAMIS_E_FPR_TOO_LOW : TAMIS_OK;
+    return contents->shape.word[HASHES] > UINT8_MAX ? TAMIS_E_FPR_TOO_LOW : TAMIS_OK;
 }
 
 static bool guava_holds(const tamis_filter *f) {

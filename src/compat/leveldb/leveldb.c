@@ -38,15 +38,15 @@ static const struct tamis__compat_hash leveldb_hash = {
 
 static bool is_reserved(uint64_t k) { return k == 0 || k > HASHES_MAX; }
 
-static void leveldb_decoded(uint64_t bytes, uint64_t k, struct tamis__contents *decoded) {
-    decoded->shape =
+static void leveldb_contents(uint64_t bytes, uint64_t k, struct tamis__contents *contents) {
+    contents->shape =
         (struct tamis__shape){.word = {bytes * 8, is_reserved(k) ? 0 : k, k}, .table_bytes = bytes};
 }
 
 static tamis_status leveldb_decode(const uint8_t *bytes, uint64_t length,
                                    struct tamis__decoding *d) {
     if (length < 2) return TAMIS_E_TRUNCATED;
-    leveldb_decoded(length - 1, bytes[length - 1], &d->contents);
+    leveldb_contents(length - 1, bytes[length - 1], &d->contents);
     d->contents.table = bytes;
     return TAMIS_OK;
 }
@@ -95,7 +95,7 @@ static uint64_t bits_for_fpr(double fpr) {
     return 0;
 }
 
-static tamis_status leveldb_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status leveldb_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
     double bits_given = BITS_PER_KEY_DEFAULT, fpr = spec->fpr;
     uint64_t bits_per_key;
     if (!tamis__parameter_number(spec->parameters, "bits", &bits_given)) return TAMIS_E_ARGUMENT;
@@ -110,9 +110,9 @@ static tamis_status leveldb_make(const struct tamis__spec *spec, struct tamis__c
     }
     if (spec->capacity > TAMIS__COMPAT_BITS_MAX / BITS_PER_KEY_MAX) return TAMIS_E_TOO_BIG;
     const uint64_t bits = spec->capacity * bits_per_key;
-    leveldb_decoded(tamis__div_up(bits < 64 ? 64 : bits, 8), hashes_for(bits_per_key), decoded);
-    decoded->capacity = spec->capacity;
-    decoded->fpr = fpr;
+    leveldb_contents(tamis__div_up(bits < 64 ? 64 : bits, 8), hashes_for(bits_per_key), contents);
+    contents->capacity = spec->capacity;
+    contents->fpr = fpr;
     return TAMIS_OK;
 }
 

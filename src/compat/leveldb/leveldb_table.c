@@ -36,7 +36,7 @@
 static const uint8_t magic[8] = {0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb};
 static const char filter_name[] = "filter.leveldb.BuiltinBloomFilter2";
 
-struct block {
+struct table_block {
     const uint8_t *bytes;
     uint64_t length;
     uint8_t *own; /* unpacked, from tamis__table_alloc; NULL: in the file */
@@ -44,7 +44,7 @@ struct block {
 
 /* What a container of this format keeps. */
 struct table {
-    struct block index;
+    struct table_block index;
     unsigned base_lg;
     bool internal_keys; /* keys end with eight bytes of LevelDB's own */
     bool other_order;   /* keys are not in the order of their bytes */
@@ -58,12 +58,12 @@ static bool table_detect(const uint8_t *bytes, uint64_t length) {
 
 /* ---- blocks */
 
-static void block_free(const tamis_container *c, const struct block *b) {
+static void block_free(const tamis_container *c, const struct table_block *b) {
     if (b->own != NULL) tamis__table_free(&c->allocator, b->own, b->length);
 }
 
 static tamis_status unpack(const tamis_container *c, const uint8_t *bytes, uint64_t length,
-                           struct block *b) {
+                           struct table_block *b) {
     if (!tamis__snappy_unpack(bytes, length, NULL, &b->length)) return TAMIS_E_CORRUPT;
     b->own = tamis__table_alloc(&c->allocator, b->length);
     if (b->own == NULL) return TAMIS_E_NOMEM;
@@ -73,15 +73,15 @@ static tamis_status unpack(const tamis_container *c, const uint8_t *bytes, uint6
 }
 
 static tamis_status read_block(const tamis_container *c, const struct tamis__handle *handle,
-                               struct block *b) {
-    *b = (struct block){NULL, 0, NULL};
+                               struct table_block *b) {
+    *b = (struct table_block){NULL, 0, NULL};
     if (!tamis__handle_fits(handle, c->length - FOOTER)) return TAMIS_E_CORRUPT;
     const uint8_t *at = c->bytes + handle->offset, *trailer = at + handle->size;
     const uint32_t crc = tamis__crc32c(0, at, (size_t)handle->size + 1);
     if (tamis__crc32c_mask(crc) != tamis__load32(trailer + 1)) return TAMIS_E_CHECKSUM;
     if (trailer[0] == SNAPPY) return unpack(c, at, handle->size, b);
     if (trailer[0] != PLAIN) return TAMIS_E_UNSUPPORTED;
-    *b = (struct block){at, handle->size, NULL};
+    *b = (struct table_block){at, handle->size, NULL};
     return TAMIS_OK;
 }
 
@@ -90,7 +90,7 @@ static tamis_status read_block(const tamis_container *c, const struct tamis__han
 /* The filter block's handle; found is false if the table has none of the built-in policy. */
 static tamis_status find_filter_block(const tamis_container *c, const struct tamis__handle *meta,
                                       struct tamis__handle *handle, bool *found) {
-    struct block b;
+    struct table_block b;
     struct tamis__entries e;
     tamis_status status = read_block(c, meta, &b);
     if (status != TAMIS_OK) return status;
@@ -101,7 +101,7 @@ static tamis_status find_filter_block(const tamis_container *c, const struct tam
 }
 
 static tamis_status add_parts(tamis_container *c, const struct tamis__handle *handle) {
-    struct block b;
+    struct table_block b;
     tamis_status status = read_block(c, handle, &b);
     if (status != TAMIS_OK) return status;
     if (b.own != NULL || b.bytes == NULL || b.length < 5) {
@@ -156,7 +156,7 @@ static int compare(const uint8_t *a, uint64_t a_length, const uint8_t *b, uint64
 }
 
 /* Are the keys of the block in the order of their bytes?  Those of one key's versions are equal. */
-static bool in_byte_order(const tamis_container *c, const struct block *b) {
+static bool in_byte_order(const tamis_container *c, const struct table_block *b) {
     struct tamis__entries before, e;
     if (!tamis__entries_start(&before, b->bytes, b->length)) return true;
     e = before;
@@ -172,7 +172,7 @@ static bool in_byte_order(const tamis_container *c, const struct block *b) {
 }
 
 /* By the first key of the first data block; if both readings are in its filter, by its looks. */
-static void judge_key(tamis_container *c, const struct block *b, uint64_t part) {
+static void detect_internal_keys(tamis_container *c, const struct table_block *b, uint64_t part) {
     struct tamis__entries e;
     if (!tamis__entries_start(&e, b->bytes, b->length) || !tamis__entries_next(&e)) return;
     if (e.whole == NULL) return;
@@ -183,11 +183,11 @@ static void judge_key(tamis_container *c, const struct block *b, uint64_t part) 
 }
 
 /* How keys are written in this table, and in which order they are. */
-static tamis_status judge_keys(tamis_container *c) {
+static tamis_status detect_key_layout(tamis_container *c) {
     struct table *t = table_of(c);
     struct tamis__entries e;
     struct tamis__handle handle;
-    struct block b;
+    struct table_block b;
     if (!tamis__entries_start(&e, t->index.bytes, t->index.length)) return TAMIS_E_CORRUPT;
     if (!tamis__entries_next(&e)) return e.bad ? TAMIS_E_CORRUPT : TAMIS_OK; /* no keys at all */
     if (!tamis__entry_handle(&e, &handle)) return TAMIS_E_CORRUPT;
@@ -195,7 +195,7 @@ static tamis_status judge_keys(tamis_container *c) {
     const uint64_t part = handle.offset >> t->base_lg;
     const tamis_status status = read_block(c, &handle, &b);
     if (status == TAMIS_OK) {
-        if (part < c->count) judge_key(c, &b, part);
+        if (part < c->count) detect_internal_keys(c, &b, part);
         t->other_order = !in_byte_order(c, &b);
         block_free(c, &b);
     } else if (status != TAMIS_E_UNSUPPORTED) {
@@ -218,7 +218,7 @@ static tamis_status table_open(tamis_container *c) {
     *table_of(c) = (struct table){.base_lg = 0};
     status = add_parts(c, &filter);
     if (status == TAMIS_OK) status = read_block(c, &index, &table_of(c)->index);
-    return status == TAMIS_OK ? judge_keys(c) : status;
+    return status == TAMIS_OK ? detect_key_layout(c) : status;
 }
 
 static void table_close(tamis_container *c) {

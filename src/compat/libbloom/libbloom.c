@@ -118,26 +118,28 @@ static void libbloom_encode(const tamis_filter *f, uint8_t *buffer) {
 
 /* ---- making */
 
-static tamis_status libbloom_size(uint64_t entries, double error, struct tamis__contents *decoded) {
+static tamis_status libbloom_size(uint64_t entries, double error,
+                                  struct tamis__contents *contents) {
     if (entries < ENTRIES_MIN || entries > UINT32_MAX) return TAMIS_E_ARGUMENT;
     const double per_entry = -(log(error) / LN2_SQUARED);
     const long double bits = (long double)entries * (long double)per_entry;
     const double hashes = ceil(LN2 * per_entry);
     if (hashes > UINT8_MAX) return TAMIS_E_FPR_TOO_LOW;
     if (bits < 1) return TAMIS_E_ARGUMENT; /* the library would divide by them */
-    decoded->shape =
+    contents->shape =
         (struct tamis__shape){.word = {(uint64_t)bits, (uint64_t)hashes, tamis__double_bits(error),
                                        tamis__double_bits(per_entry)},
                               .table_bytes = tamis__div_up((uint64_t)bits, 8)};
-    decoded->capacity = entries;
-    decoded->fpr = error;
+    contents->capacity = entries;
+    contents->fpr = error;
     return TAMIS_OK;
 }
 
 /* A counted set may be smaller than the library allows. */
-static tamis_status libbloom_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status libbloom_make(const struct tamis__spec *spec,
+                                  struct tamis__contents *contents) {
     const uint64_t entries = spec->capacity < ENTRIES_MIN ? ENTRIES_MIN : spec->capacity;
-    return libbloom_size(entries, spec->fpr == 0 ? FPR_DEFAULT : spec->fpr, decoded);
+    return libbloom_size(entries, spec->fpr == 0 ? FPR_DEFAULT : spec->fpr, contents);
 }
 
 #define REFUSAL "libbloom's bits come from its own hash of each key: the keys are needed"

@@ -131,8 +131,8 @@ tamis_status tamis__parquet_measure(const uint8_t *bytes, uint64_t length, uint6
     return TAMIS_OK;
 }
 
-static void parquet_decoded(uint64_t bytes, struct tamis__contents *decoded) {
-    decoded->shape =
+static void parquet_contents(uint64_t bytes, struct tamis__contents *contents) {
+    contents->shape =
         (struct tamis__shape){.word = {bytes / BLOCK, WORDS, BYTES_LG}, .table_bytes = bytes};
 }
 
@@ -141,7 +141,7 @@ static tamis_status parquet_decode(const uint8_t *bytes, uint64_t length,
     uint64_t header, size;
     const tamis_status status = parquet_parse(bytes, length, &header, &size);
     if (status != TAMIS_OK) return status;
-    parquet_decoded(size, &d->contents);
+    parquet_contents(size, &d->contents);
     d->contents.table = bytes + header;
     return TAMIS_OK;
 }
@@ -187,7 +187,7 @@ static double hyparquet_bytes(double bits) {
     return bytes < 1024 ? next_power_of_two(bytes) : bytes;
 }
 
-static tamis_status parquet_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status parquet_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
     const double fpr = spec->fpr == 0 ? FPR_DEFAULT : spec->fpr;
     const double keys = (double)spec->capacity;
     const double bits = -8 * keys / log(1 - pow(fpr, 1.0 / 8));
@@ -195,9 +195,9 @@ static tamis_status parquet_make(const struct tamis__spec *spec, struct tamis__c
                                                                    : duckdb_bytes(bits);
     if (!(bytes <= (double)BYTES_MAX)) return TAMIS_E_TOO_BIG;
     if (bytes < BLOCK) bytes = BLOCK;
-    parquet_decoded((uint64_t)bytes, decoded);
-    decoded->capacity = spec->capacity;
-    decoded->fpr = fpr;
+    parquet_contents((uint64_t)bytes, contents);
+    contents->capacity = spec->capacity;
+    contents->fpr = fpr;
     return TAMIS_OK;
 }
 

@@ -52,7 +52,7 @@ static bool is_64bit(const struct tamis__redisbloom *c) {
 
 /* ---- one sub-filter */
 
-/* Sizes rounded up to a power of two hold more keys than were wanted: RedisBloom before 2.2. */
+/* Sizes rounded up to a power of two hold more keys than were needed: RedisBloom before 2.2. */
 static uint64_t rounded_bits(struct tamis__subfilter *t, double bits) {
     t->n2 = (uint8_t)(logb(bits) + 1);
     const uint64_t rounded = (uint64_t)1 << t->n2;
@@ -65,17 +65,17 @@ bool tamis__chain_sub_size(uint64_t entries, double error, uint32_t options,
     if (entries == 0 || !(error > 0 && error < 1)) return false;
     *t = (struct tamis__subfilter){.entries = entries, .error = error};
     t->per_entry = fabs(log(error) / LN2_SQUARED);
-    const double wanted = (double)entries * t->per_entry, hashes = ceil(LN2 * t->per_entry);
-    if (!(wanted < BITS_MAX) || hashes < 1 || hashes > HASHES_MAX) return false;
-    uint64_t bits = wanted < 1 ? 1 : (uint64_t)wanted;
+    const double needed = (double)entries * t->per_entry, hashes = ceil(LN2 * t->per_entry);
+    if (!(needed < BITS_MAX) || hashes < 1 || hashes > HASHES_MAX) return false;
+    uint64_t bits = needed < 1 ? 1 : (uint64_t)needed;
     if ((options & OPTION_ENTRIES_ARE_BITS) != 0) {
         if (entries > 61) return false;
         t->n2 = (uint8_t)entries;
         bits = (uint64_t)1 << entries;
         t->entries = (uint64_t)((double)bits / t->per_entry);
     } else if ((options & OPTION_NOROUND) == 0) {
-        if (wanted < 0.5) return false;
-        bits = rounded_bits(t, wanted);
+        if (needed < 0.5) return false;
+        bits = rounded_bits(t, needed);
     }
     t->bytes = tamis__div_up(bits, 64) * 8;
     t->bits = t->bytes * 8;
@@ -225,7 +225,7 @@ static const struct tamis__ops chain_ops = {
     .add_batch = tamis__add_each,
 };
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static bool chain_check(const struct tamis__shape *shape) {
     const uint64_t exact = shape->word[EXACT];
@@ -330,7 +330,7 @@ static const struct tamis__paged chain_paged = {
     .unite = chain_unite,
 };
 
-/* ---- looking inside */
+/* ---- information */
 
 static void chain_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
     struct tamis__subfilter first;

@@ -35,14 +35,14 @@ enum { EXACT, BUCKETS, BUCKET_SIZE, ITERATIONS, EXPANSION };
 
 /* ---- one key */
 
-struct fingerprint {
+struct redis_key {
     uint64_t h1, h2;
     uint8_t fp;
 };
 
-static struct fingerprint fingerprint_of(uint64_t hash) {
+static struct redis_key fingerprint_of(uint64_t hash) {
     const uint8_t fp = (uint8_t)(hash % 255 + 1);
-    return (struct fingerprint){hash, hash ^ fp * MIX, fp};
+    return (struct redis_key){hash, hash ^ fp * MIX, fp};
 }
 
 /* The first slot of a bucket.  RedisBloom keeps it in 32 bits. */
@@ -67,16 +67,16 @@ TAMIS_TEMPLATE uint64_t slot_with(const struct tamis__redisbloom *c,
 }
 
 TAMIS_TEMPLATE uint64_t find_in(const struct tamis__redisbloom *c, const struct tamis__subfilter *t,
-                                struct fingerprint p, uint8_t fp, const tamis_storage *s,
+                                struct redis_key p, uint8_t fp, const tamis_storage *s,
                                 bool *failed) {
     const uint64_t slot = slot_with(c, t, bucket_at(c, t, p.h1), fp, s, failed);
     return slot != NOWHERE ? slot : slot_with(c, t, bucket_at(c, t, p.h2), fp, s, failed);
 }
 
 /* The newest sub-filter with a slot that holds `fp`; NULL if none has one. */
-TAMIS_TEMPLATE struct tamis__subfilter *find(const struct tamis__redisbloom *c,
-                                             struct fingerprint p, uint8_t fp,
-                                             const tamis_storage *s, uint64_t *slot, bool *failed) {
+TAMIS_TEMPLATE struct tamis__subfilter *find(const struct tamis__redisbloom *c, struct redis_key p,
+                                             uint8_t fp, const tamis_storage *s, uint64_t *slot,
+                                             bool *failed) {
     for (size_t i = c->count; i-- > 0;) {
         *slot = find_in(c, &c->sub[i], p, fp, s, failed);
         if (*slot != NOWHERE) return &c->sub[i];
@@ -108,8 +108,7 @@ static uint64_t other_bucket(uint64_t bucket, uint8_t fp, uint64_t buckets) {
 
 /* Moves fingerprints of the newest sub-filter on until one finds a free slot; undoes it all and
  * returns false if none does, or if memory runs out.  Undoing writes the same pages again. */
-TAMIS_TEMPLATE bool evict(struct tamis__redisbloom *c, struct fingerprint p,
-                          const tamis_storage *s) {
+TAMIS_TEMPLATE bool evict(struct tamis__redisbloom *c, struct redis_key p, const tamis_storage *s) {
     const struct tamis__subfilter *t = &c->sub[c->count - 1];
     uint64_t bucket = p.h1 % t->buckets;
     unsigned victim = 0, moved = 0;
@@ -159,7 +158,7 @@ static void drop_last(struct tamis__redisbloom *c) {
 TAMIS_TEMPLATE bool relocate(struct tamis__redisbloom *c, size_t table, uint64_t slot, uint8_t fp,
                              const tamis_storage *s) {
     const uint64_t bucket = slot / c->bucket_size;
-    const struct fingerprint p = {bucket, bucket ^ fp * MIX, fp};
+    const struct redis_key p = {bucket, bucket ^ fp * MIX, fp};
     bool failed = false;
     for (size_t i = 0; i < table; i++) {
         const uint64_t empty = find_in(c, &c->sub[i], p, 0, s, &failed);
@@ -202,14 +201,14 @@ static tamis_status redis_compact(tamis_filter *f, bool *changed) {
 
 TAMIS_TEMPLATE bool contains_in(const struct tamis__redisbloom *c, struct tamis__hash h,
                                 const tamis_storage *s) {
-    const struct fingerprint p = fingerprint_of(h.lo);
+    const struct redis_key p = fingerprint_of(h.lo);
     bool failed = false;
     uint64_t slot;
     return find(c, p, p.fp, s, &slot, &failed) != NULL || failed;
 }
 
 /* Puts the fingerprint into a free slot, or makes one free. */
-TAMIS_TEMPLATE tamis_status place(struct tamis__redisbloom *c, struct fingerprint p,
+TAMIS_TEMPLATE tamis_status place(struct tamis__redisbloom *c, struct redis_key p,
                                   const tamis_storage *s) {
     bool failed = false;
     uint64_t slot;
@@ -237,7 +236,7 @@ TAMIS_TEMPLATE tamis_status add_to(struct tamis__redisbloom *c, struct tamis__ha
 
 TAMIS_TEMPLATE tamis_status remove_from(struct tamis__redisbloom *c, struct tamis__hash h,
                                         const tamis_storage *s) {
-    const struct fingerprint p = fingerprint_of(h.lo);
+    const struct redis_key p = fingerprint_of(h.lo);
     bool failed = false;
     uint64_t slot;
     const struct tamis__subfilter *t = find(c, p, p.fp, s, &slot, &failed);
@@ -291,7 +290,7 @@ static unsigned bucket_count(const struct tamis__redisbloom *c, const struct tam
 /* As RedisBloom counts: a bucket that is both of the key's counts twice. */
 static unsigned redis_count(const tamis_filter *f, struct tamis__hash h) {
     const struct tamis__redisbloom *c = tamis__const_subs(f);
-    const struct fingerprint p = fingerprint_of(h.lo);
+    const struct redis_key p = fingerprint_of(h.lo);
     unsigned copies = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct tamis__subfilter *t = &c->sub[i];
@@ -301,7 +300,7 @@ static unsigned redis_count(const tamis_filter *f, struct tamis__hash h) {
     return copies;
 }
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static bool redis_check(const struct tamis__shape *shape) {
     const uint64_t exact = shape->word[EXACT];
@@ -390,7 +389,7 @@ static const struct tamis__paged redis_paged = {
     .copy = tamis__subs_copy,
 };
 
-/* ---- looking inside */
+/* ---- information */
 
 static void redis_traits(const struct tamis__shape *shape, struct tamis__traits *traits) {
     (void)shape;

@@ -243,7 +243,7 @@ static tamis_status open_payload(const uint8_t *bytes, uint64_t length, struct p
 static tamis_status dump_decode(const uint8_t *bytes, uint64_t length, struct tamis__decoding *d) {
     struct payload p;
     struct tamis__reader r;
-    struct tamis__contents *decoded = &d->contents;
+    struct tamis__contents *contents = &d->contents;
     const tamis_status status = open_payload(bytes, length, &p);
     if (status != TAMIS_OK) return status;
     struct target measure = {.header = {.bad = true}};
@@ -253,12 +253,12 @@ static tamis_status dump_decode(const uint8_t *bytes, uint64_t length, struct ta
     const uint64_t header =
         p.chain ? TAMIS__CHAIN_HEADER + subs * TAMIS__CHAIN_SUB : TAMIS__CUCKOO_HEADER;
     if (measure.bytes > UINT64_MAX / 4) return TAMIS_E_CORRUPT;
-    tamis__redis_decoded(p.chain, measure.filter.options, header + measure.bytes, decoded);
-    decoded->adds = measure.filter.items;
-    decoded->made = tamis__table_alloc(&d->allocator, decoded->shape.table_bytes);
-    if (decoded->made == NULL) return TAMIS_E_NOMEM;
-    struct target fill = {.header = {decoded->made, decoded->made + header, false},
-                          .data = decoded->made + header};
+    tamis__redis_contents(p.chain, measure.filter.options, header + measure.bytes, contents);
+    contents->adds = measure.filter.items;
+    contents->made = tamis__table_alloc(&d->allocator, contents->shape.table_bytes);
+    if (contents->made == NULL) return TAMIS_E_NOMEM;
+    struct target fill = {.header = {contents->made, contents->made + header, false},
+                          .data = contents->made + header};
     walk(&p, &fill, &r);
     return TAMIS_OK;
 }

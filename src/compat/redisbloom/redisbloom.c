@@ -69,12 +69,12 @@ static const struct tamis__compat_hash cuckoo_hash = {
 
 /* ---- reading */
 
-void tamis__redis_decoded(bool chain, uint32_t options, uint64_t bytes,
-                          struct tamis__contents *decoded) {
-    *decoded =
+void tamis__redis_contents(bool chain, uint32_t options, uint64_t bytes,
+                           struct tamis__contents *contents) {
+    *contents =
         (struct tamis__contents){.family = chain ? &tamis__growing_compat : &tamis__cuckoo_compat,
                                  .shape = {.word = {bytes}, .table_bytes = bytes}};
-    tamis__hashing_compat(&decoded->hashing,
+    tamis__hashing_compat(&contents->hashing,
                           !chain                            ? &cuckoo_hash
                           : (options & OPTION_FORCE64) != 0 ? &bloom_hash
                                                             : &tamis__hash_murmur2,
@@ -112,10 +112,10 @@ static bool cuckoo_adds_up(const uint8_t *bytes, uint64_t length) {
 }
 
 static void contents_of(bool chain, const uint8_t *bytes, uint64_t length,
-                        struct tamis__contents *decoded) {
-    tamis__redis_decoded(chain, chain ? tamis__load32(bytes + 12) : 0, length, decoded);
-    decoded->adds = tamis__load64(bytes);
-    decoded->table = bytes;
+                        struct tamis__contents *contents) {
+    tamis__redis_contents(chain, chain ? tamis__load32(bytes + 12) : 0, length, contents);
+    contents->adds = tamis__load64(bytes);
+    contents->table = bytes;
 }
 
 static tamis_status redis_decode(const uint8_t *bytes, uint64_t length, struct tamis__decoding *d) {
@@ -130,10 +130,10 @@ static tamis_status redis_decode(const uint8_t *bytes, uint64_t length, struct t
 static tamis_status redis_open_header(const uint8_t *header, uint64_t length,
                                       const struct tamis__settings *settings, tamis_filter **out) {
     const bool chain = length != TAMIS__CUCKOO_HEADER;
-    struct tamis__contents decoded;
+    struct tamis__contents contents;
     if (chain && length < TAMIS__CHAIN_HEADER + TAMIS__CHAIN_SUB) return TAMIS_E_TRUNCATED;
-    contents_of(chain, header, length, &decoded);
-    return tamis__filter_make(&decoded, settings, out);
+    contents_of(chain, header, length, &contents);
+    return tamis__filter_make(&contents, settings, out);
 }
 
 static void redis_encode(const tamis_filter *f, uint8_t *buffer) {
@@ -143,16 +143,16 @@ static void redis_encode(const tamis_filter *f, uint8_t *buffer) {
 /* ---- making */
 
 /* A whole number of at most `most`; `fallback` if it is not given. */
-static bool whole(const struct tamis__spec *spec, const char *name, double fallback, double most,
+static bool whole(const struct tamis__spec *spec, const char *name, double fallback, double max,
                   uint64_t *value) {
     double number = fallback;
     if (!tamis__parameter_number(spec->parameters, name, &number)) return false;
-    if (number != floor(number) || number > most) return false;
+    if (number != floor(number) || number > max) return false;
     *value = (uint64_t)number;
     return true;
 }
 
-static tamis_status make_chain(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status make_chain(const struct tamis__spec *spec, struct tamis__contents *contents) {
     const bool fixed = tamis__parameter(spec->parameters, "nonscaling");
     const double fpr = spec->fpr == 0 ? FPR_DEFAULT : spec->fpr;
     const uint64_t entries = spec->capacity == 0 ? KEYS_DEFAULT : spec->capacity;
@@ -162,14 +162,14 @@ static tamis_status make_chain(const struct tamis__spec *spec, struct tamis__con
     uint64_t growth;
     if (!whole(spec, "expansion", 2, 32768, &growth) || growth == 0) return TAMIS_E_ARGUMENT;
     if (!tamis__chain_sub_size(entries, error, options, &sub)) return TAMIS_E_TOO_BIG;
-    tamis__redis_decoded(true, options, TAMIS__CHAIN_HEADER + TAMIS__CHAIN_SUB + sub.bytes,
-                         decoded);
-    decoded->shape.word[1] = entries;
-    decoded->shape.word[2] = growth;
-    decoded->shape.word[3] = options;
-    decoded->shape.word[4] = tamis__double_bits(error);
-    decoded->capacity = entries;
-    decoded->fpr = fpr;
+    tamis__redis_contents(true, options, TAMIS__CHAIN_HEADER + TAMIS__CHAIN_SUB + sub.bytes,
+                          contents);
+    contents->shape.word[1] = entries;
+    contents->shape.word[2] = growth;
+    contents->shape.word[3] = options;
+    contents->shape.word[4] = tamis__double_bits(error);
+    contents->capacity = entries;
+    contents->fpr = fpr;
     return TAMIS_OK;
 }
 
@@ -177,7 +177,7 @@ static uint64_t next_power_of_two(uint64_t x) {
     return x <= 1 ? x : (uint64_t)1 << (tamis__log2(x - 1) + 1);
 }
 
-static tamis_status make_cuckoo(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status make_cuckoo(const struct tamis__spec *spec, struct tamis__contents *contents) {
     const uint64_t keys = spec->capacity == 0 ? CUCKOO_DEFAULT : spec->capacity;
     uint64_t size, iterations, expansion;
     if (!whole(spec, "bucket", 2, 255, &size) || size == 0 ||
@@ -186,29 +186,29 @@ static tamis_status make_cuckoo(const struct tamis__spec *spec, struct tamis__co
         return TAMIS_E_ARGUMENT;
     }
     if (keys > (uint64_t)1 << 48) return TAMIS_E_TOO_BIG;
-    const uint64_t wanted = next_power_of_two(keys / size);
-    const uint64_t buckets = wanted == 0 ? 1 : wanted;
-    tamis__redis_decoded(false, 0, TAMIS__CUCKOO_HEADER + buckets * size, decoded);
-    decoded->shape.word[1] = buckets;
-    decoded->shape.word[2] = size;
-    decoded->shape.word[3] = iterations;
-    decoded->shape.word[4] = next_power_of_two(expansion);
-    decoded->capacity = keys;
+    const uint64_t needed = next_power_of_two(keys / size);
+    const uint64_t buckets = needed == 0 ? 1 : needed;
+    tamis__redis_contents(false, 0, TAMIS__CUCKOO_HEADER + buckets * size, contents);
+    contents->shape.word[1] = buckets;
+    contents->shape.word[2] = size;
+    contents->shape.word[3] = iterations;
+    contents->shape.word[4] = next_power_of_two(expansion);
+    contents->capacity = keys;
     return TAMIS_OK;
 }
 
-tamis_status tamis__redis_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
-    return tamis__parameter(spec->parameters, "cuckoo") ? make_cuckoo(spec, decoded)
-                                                        : make_chain(spec, decoded);
+tamis_status tamis__redis_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
+    return tamis__parameter(spec->parameters, "cuckoo") ? make_cuckoo(spec, contents)
+                                                        : make_chain(spec, contents);
 }
 
 /* Does it have the hash that its header requires? */
 static bool fits(const tamis_filter *f) {
-    struct tamis__contents decoded;
+    struct tamis__contents contents;
     const bool chain = f->family == &tamis__growing_compat;
     if (!chain && f->family != &tamis__cuckoo_compat) return false;
-    tamis__redis_decoded(chain, tamis__const_subs(f)->options, f->shape.table_bytes, &decoded);
-    return f->hashing.compat == decoded.hashing.compat;
+    tamis__redis_contents(chain, tamis__const_subs(f)->options, f->shape.table_bytes, &contents);
+    return f->hashing.compat == contents.hashing.compat;
 }
 
 const char *tamis__redis_reason(const struct tamis__codec *codec, const tamis_filter *f) {

@@ -125,9 +125,9 @@ void tamis__cuckoo_write(struct tamis__writer *w, const struct tamis__redisbloom
 
 /* The contents of a filter with a table of `bytes`: a chain with these options, or a cuckoo filter.
  */
-void tamis__redis_decoded(bool chain, uint32_t options, uint64_t bytes,
-                          struct tamis__contents *decoded);
-tamis_status tamis__redis_make(const struct tamis__spec *spec, struct tamis__contents *decoded);
+void tamis__redis_contents(bool chain, uint32_t options, uint64_t bytes,
+                           struct tamis__contents *contents);
+tamis_status tamis__redis_make(const struct tamis__spec *spec, struct tamis__contents *contents);
 const char *tamis__redis_reason(const struct tamis__codec *codec, const tamis_filter *f);
 
 extern const struct tamis__codec tamis__redisbloom_dump;

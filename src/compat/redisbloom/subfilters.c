@@ -63,7 +63,7 @@ tamis_status tamis__subs_append(struct tamis__redisbloom *r, struct tamis__subfi
     return TAMIS_OK;
 }
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static tamis_status open_all(tamis_filter *f, uint64_t header) {
     struct tamis__redisbloom *r = tamis__subs(f);

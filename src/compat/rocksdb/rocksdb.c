@@ -45,101 +45,102 @@ static const struct tamis__compat_hash legacy_hash = {
 
 /* ---- reading */
 
-static void block_decoded(const struct tamis__family *family, uint64_t blocks, uint64_t hashes,
-                          uint64_t lg, struct tamis__contents *decoded) {
-    *decoded = (struct tamis__contents){
+static void block_contents(const struct tamis__family *family, uint64_t blocks, uint64_t hashes,
+                           uint64_t lg, struct tamis__contents *contents) {
+    *contents = (struct tamis__contents){
         .family = family, .shape = {.word = {blocks, hashes, lg}, .table_bytes = blocks << lg}};
-    tamis__hashing_compat(&decoded->hashing, family == &tamis__legacy_bloom ? &legacy_hash : &xxph3,
-                          0);
+    tamis__hashing_compat(&contents->hashing,
+                          family == &tamis__legacy_bloom ? &legacy_hash : &xxph3, 0);
 }
 
-static tamis_status match_all(uint64_t length, struct tamis__contents *decoded) {
-    block_decoded(&tamis__fastlocal, 0, 0, 0, decoded);
-    decoded->shape.word[WHOLE] = decoded->shape.table_bytes = length;
+static tamis_status match_all(uint64_t length, struct tamis__contents *contents) {
+    block_contents(&tamis__fastlocal, 0, 0, 0, contents);
+    contents->shape.word[WHOLE] = contents->shape.table_bytes = length;
     return TAMIS_OK;
 }
 
-static void ribbon_decoded(uint64_t blocks, uint64_t segments, uint64_t seed,
-                           struct tamis__contents *decoded) {
-    block_decoded(&tamis__ribbon128, blocks, segments, 0, decoded);
-    decoded->shape.word[SEED] = seed;
-    decoded->shape.table_bytes = segments * 16;
+static void ribbon_contents(uint64_t blocks, uint64_t segments, uint64_t seed,
+                            struct tamis__contents *contents) {
+    block_contents(&tamis__ribbon128, blocks, segments, 0, contents);
+    contents->shape.word[SEED] = seed;
+    contents->shape.table_bytes = segments * 16;
 }
 
 /* A filter of no keys. Other bytes this short are truncated. */
 static tamis_status read_empty(const uint8_t *bytes, uint64_t length,
-                               struct tamis__contents *decoded) {
+                               struct tamis__contents *contents) {
     const uint32_t rest = length == META ? tamis__load32(bytes + 1) : 0;
     const bool bloom = length == META && bytes[0] == IS_BLOOM && (rest & 0xffe000ff) == 0;
     const bool legacy = length == META && bytes[0] >= 1 && bytes[0] <= HASHES_MAX && rest == 0;
     const uint64_t k = bloom ? rest >> 8 : legacy ? bytes[0] : 1;
     if ((length != 0 && !bloom && !legacy) || k < 1 || k > HASHES_MAX) return TAMIS_E_TRUNCATED;
-    block_decoded(legacy ? &tamis__legacy_bloom : &tamis__fastlocal, 0, k, BYTES_LG, decoded);
-    decoded->shape.word[WHOLE] = length;
+    block_contents(legacy ? &tamis__legacy_bloom : &tamis__fastlocal, 0, k, BYTES_LG, contents);
+    contents->shape.word[WHOLE] = length;
     return TAMIS_OK;
 }
 
 static tamis_status read_bloom(const uint8_t *bytes, uint64_t data,
-                               struct tamis__contents *decoded) {
+                               struct tamis__contents *contents) {
     const uint8_t *m = bytes + data;
     const unsigned k = m[2] & 31;
     if (m[1] != 0 || m[2] >> 5 != 0 || m[3] != 0 || m[4] != 0 || k < 1 || k > HASHES_MAX) {
-        return match_all(data + META, decoded);
+        return match_all(data + META, contents);
     }
     if (data % BLOCK != 0) return TAMIS_E_CORRUPT; /* RocksDB would read past its end */
-    block_decoded(&tamis__fastlocal, data / BLOCK, k, BYTES_LG, decoded);
+    block_contents(&tamis__fastlocal, data / BLOCK, k, BYTES_LG, contents);
     return TAMIS_OK;
 }
 
 static tamis_status read_ribbon(const uint8_t *bytes, uint64_t data,
-                                struct tamis__contents *decoded) {
+                                struct tamis__contents *contents) {
     const uint8_t *m = bytes + data;
     const uint64_t blocks = tamis__load32(m + 1) >> 8;
-    if (blocks < 2) return match_all(data + META, decoded);
+    if (blocks < 2) return match_all(data + META, contents);
     if (data % 16 != 0) return TAMIS_E_CORRUPT;
-    ribbon_decoded(blocks, data / 16, m[1], decoded);
+    ribbon_contents(blocks, data / 16, m[1], contents);
     return TAMIS_OK;
 }
 
 /* Blocks of 64 bytes, or of another power of two: the cache line of the writer's machine. */
 static tamis_status read_legacy(const uint8_t *bytes, uint64_t data,
-                                struct tamis__contents *decoded) {
+                                struct tamis__contents *contents) {
     const uint64_t blocks = tamis__load32(bytes + data + 1);
     const uint64_t block = blocks == 0 || data % blocks != 0 ? 0 : data / blocks;
     if (block == 0 || (block & (block - 1)) != 0 || block > (uint64_t)1 << 28) {
-        return match_all(data + META, decoded);
+        return match_all(data + META, contents);
     }
-    block_decoded(&tamis__legacy_bloom, blocks, bytes[data], tamis__log2(block), decoded);
+    block_contents(&tamis__legacy_bloom, blocks, bytes[data], tamis__log2(block), contents);
     return TAMIS_OK;
 }
 
-static tamis_status rocksdb_decoded(const uint8_t *bytes, uint64_t length,
-                                    struct tamis__contents *decoded) {
-    if (length <= META) return read_empty(bytes, length, decoded);
+static tamis_status rocksdb_contents(const uint8_t *bytes, uint64_t length,
+                                     struct tamis__contents *contents) {
+    if (length <= META) return read_empty(bytes, length, contents);
     const uint64_t data = length - META;
     const uint8_t what = bytes[data];
-    if (what == IS_BLOOM) return read_bloom(bytes, data, decoded);
-    if (what == IS_RIBBON) return read_ribbon(bytes, data, decoded);
-    if (what >= 1 && what <= LEGACY_MAX) return read_legacy(bytes, data, decoded);
-    return match_all(length, decoded);
+    if (what == IS_BLOOM) return read_bloom(bytes, data, contents);
+    if (what == IS_RIBBON) return read_ribbon(bytes, data, contents);
+    if (what >= 1 && what <= LEGACY_MAX) return read_legacy(bytes, data, contents);
+    return match_all(length, contents);
 }
 
 static tamis_status rocksdb_decode(const uint8_t *bytes, uint64_t length,
                                    struct tamis__decoding *d) {
     static const uint8_t nothing[1] = {0};
-    const tamis_status status = rocksdb_decoded(bytes, length, &d->contents);
+    const tamis_status status = rocksdb_contents(bytes, length, &d->contents);
     d->contents.table = length == 0 ? nothing : bytes;
     return status;
 }
 
 static enum tamis__detection rocksdb_detect(const struct tamis__codec *codec, const uint8_t *bytes,
                                             uint64_t length) {
-    struct tamis__contents decoded;
+    struct tamis__contents contents;
     (void)codec;
-    if (length <= META || rocksdb_decoded(bytes, length, &decoded) != TAMIS_OK)
+    if (length <= META || rocksdb_contents(bytes, length, &contents) != TAMIS_OK)
         return TAMIS__NO_MATCH;
-    return decoded.family != &tamis__ribbon128 && decoded.shape.word[HASHES] == 0 ? TAMIS__NO_MATCH
-                                                                                  : TAMIS__POSSIBLE;
+    return contents.family != &tamis__ribbon128 && contents.shape.word[HASHES] == 0
+               ? TAMIS__NO_MATCH
+               : TAMIS__POSSIBLE;
 }
 
 /* ---- writing */
@@ -147,7 +148,7 @@ static enum tamis__detection rocksdb_detect(const struct tamis__codec *codec, co
 static bool is_ribbon(const tamis_filter *f) { return f->family == &tamis__ribbon128; }
 
 /* Its bytes are kept unchanged: it matches everything, or nothing. */
-static bool is_odd(const tamis_filter *f) {
+static bool is_opaque(const tamis_filter *f) {
     return !is_ribbon(f) && (f->shape.word[HASHES] == 0 || f->shape.word[BLOCKS] == 0);
 }
 
@@ -157,7 +158,7 @@ static uint64_t data_bytes(const tamis_filter *f) {
 }
 
 static uint64_t rocksdb_encoded_size(const tamis_filter *f) {
-    return is_odd(f) ? f->shape.word[WHOLE] : data_bytes(f) + META;
+    return is_opaque(f) ? f->shape.word[WHOLE] : data_bytes(f) + META;
 }
 
 static void write_meta(const tamis_filter *f, uint8_t m[META]) {
@@ -175,9 +176,9 @@ static void write_meta(const tamis_filter *f, uint8_t m[META]) {
 
 static void rocksdb_encode(const tamis_filter *f, uint8_t *buffer) {
     const uint64_t whole = f->shape.word[WHOLE], data = data_bytes(f);
-    if (is_odd(f) && f->shape.word[HASHES] == 0) {
+    if (is_opaque(f) && f->shape.word[HASHES] == 0) {
         memcpy(buffer, f->table, (size_t)whole);
-    } else if (!is_odd(f) || whole != 0) {
+    } else if (!is_opaque(f) || whole != 0) {
         memcpy(buffer, f->table, (size_t)data);
         write_meta(f, buffer + data);
     }
@@ -193,11 +194,11 @@ static enum policy policy_of(const struct tamis__spec *spec) {
                                                           : POLICY_BLOOM;
 }
 
-static tamis_status rocksdb_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status rocksdb_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
     double bits;
     const tamis_status status = tamis__rocksdb_bits(spec, &bits);
-    block_decoded(policy_of(spec) == POLICY_LEGACY ? &tamis__legacy_bloom : &tamis__fastlocal, 0, 1,
-                  BYTES_LG, decoded);
+    block_contents(policy_of(spec) == POLICY_LEGACY ? &tamis__legacy_bloom : &tamis__fastlocal, 0,
+                   1, BYTES_LG, contents);
     return status;
 }
 
@@ -220,14 +221,15 @@ static tamis_status build_bloom(enum policy policy, double bits, const uint64_t 
                                 tamis_filter **out) {
     const bool legacy = policy == POLICY_LEGACY;
     uint64_t k = tamis__rocksdb_hashes(bits), blocks = tamis__rocksdb_blocks(count, bits);
-    struct tamis__contents decoded;
+    struct tamis__contents contents;
     size_t done;
     if (legacy) blocks = tamis__rocksdb_legacy_blocks(count, bits, &k);
     if (policy == POLICY_RIBBON && count == 0) k = 1;
     if (blocks > UINT32_MAX) return TAMIS_E_TOO_BIG;
-    block_decoded(legacy ? &tamis__legacy_bloom : &tamis__fastlocal, blocks, k, BYTES_LG, &decoded);
-    if (count == 0) decoded.shape.word[WHOLE] = policy == POLICY_RIBBON ? 0 : META;
-    tamis_status status = tamis__filter_make(&decoded, settings, out);
+    block_contents(legacy ? &tamis__legacy_bloom : &tamis__fastlocal, blocks, k, BYTES_LG,
+                   &contents);
+    if (count == 0) contents.shape.word[WHOLE] = policy == POLICY_RIBBON ? 0 : META;
+    tamis_status status = tamis__filter_make(&contents, settings, out);
     if (status != TAMIS_OK || count == 0) return status;
     status = (*out)->ops->add_batch(*out, hashes, NULL, count, NULL, &done);
     if (status != TAMIS_OK) {
@@ -240,13 +242,13 @@ static tamis_status build_bloom(enum policy policy, double bits, const uint64_t 
 /* E_FULL: RocksDB writes a Bloom filter instead. */
 static tamis_status build_ribbon(double bits, const uint64_t *hashes, size_t count,
                                  const struct tamis__settings *settings, tamis_filter **out) {
-    struct tamis__contents decoded;
+    struct tamis__contents contents;
     uint64_t blocks, segments;
     if (!tamis__rocksdb_ribbon(count, bits, hashes[0], &blocks, &segments)) return TAMIS_E_FULL;
-    ribbon_decoded(blocks, segments, hashes[0] & 0xff, &decoded);
+    ribbon_contents(blocks, segments, hashes[0] & 0xff, &contents);
     const tamis_status status =
-        tamis__ribbon128_solve(&settings->allocator, hashes, count, &decoded);
-    return status == TAMIS_OK ? tamis__filter_make(&decoded, settings, out) : status;
+        tamis__ribbon128_solve(&settings->allocator, hashes, count, &contents);
+    return status == TAMIS_OK ? tamis__filter_make(&contents, settings, out) : status;
 }
 
 static tamis_status build_policy(enum policy policy, double bits, const uint64_t *hashes,
@@ -279,11 +281,11 @@ static tamis_status rocksdb_build(const struct tamis__spec *spec, const uint64_t
  * that matches everything? */
 static bool rocksdb_holds(const tamis_filter *f) {
     const uint64_t blocks = f->shape.word[BLOCKS], k = f->shape.word[HASHES];
-    struct tamis__contents decoded;
+    struct tamis__contents contents;
     if (is_ribbon(f)) return true;
     if (k == 0) {
-        return rocksdb_decoded(f->table, f->shape.word[WHOLE], &decoded) == TAMIS_OK &&
-               decoded.family != &tamis__ribbon128 && decoded.shape.word[HASHES] == 0;
+        return rocksdb_contents(f->table, f->shape.word[WHOLE], &contents) == TAMIS_OK &&
+               contents.family != &tamis__ribbon128 && contents.shape.word[HASHES] == 0;
     }
     const bool legacy = f->family == &tamis__legacy_bloom;
     return legacy && blocks != 0 ? blocks <= UINT32_MAX : k <= HASHES_MAX;

@@ -20,11 +20,11 @@
 static uint64_t millibits(double bits) { return (uint64_t)(bits * 1000 + 0.500001); }
 
 uint64_t tamis__rocksdb_hashes(double bits) {
-    static const uint16_t most[] = {2080,  3580,  5100,  6640,  8300,  10070,
-                                    11720, 14001, 16050, 18300, 22001, 25501};
+    static const uint16_t limit[] = {2080,  3580,  5100,  6640,  8300,  10070,
+                                     11720, 14001, 16050, 18300, 22001, 25501};
     const uint64_t mb = millibits(bits);
-    for (unsigned i = 0; i < sizeof most / sizeof *most; i++) {
-        if (mb <= most[i]) return i + 1;
+    for (unsigned i = 0; i < sizeof limit / sizeof *limit; i++) {
+        if (mb <= limit[i]) return i + 1;
     }
     return mb > 50000 ? 24 : (mb - 1) / 2000 - 1;
 }

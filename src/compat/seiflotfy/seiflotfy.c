@@ -120,18 +120,18 @@ struct quartet {
     uint64_t jump[256]; /* hash of each fingerprint: from one of its buckets to the other */
 };
 
-struct fingerprint {
+struct metro_key {
     uint64_t first, second; /* buckets */
     uint8_t fp;
 };
 
 static uint64_t mask_of(const tamis_filter *f) { return f->shape.word[BUCKETS] - 1; }
 
-static struct fingerprint fingerprint_of(const tamis_filter *f, uint64_t hash) {
+static struct metro_key fingerprint_of(const tamis_filter *f, uint64_t hash) {
     const uint8_t fp = (uint8_t)(hash % 255 + 1);
     const uint64_t first = (hash >> 32) & mask_of(f);
     const uint64_t jump = ((const struct quartet *)f)->jump[fp];
-    return (struct fingerprint){first, first ^ (jump & mask_of(f)), fp};
+    return (struct metro_key){first, first ^ (jump & mask_of(f)), fp};
 }
 
 static uint8_t *slot_with(const tamis_filter *f, uint64_t bucket, uint8_t fp) {
@@ -142,7 +142,7 @@ static uint8_t *slot_with(const tamis_filter *f, uint64_t bucket, uint8_t fp) {
     return NULL;
 }
 
-static uint8_t *find(const tamis_filter *f, struct fingerprint p, uint8_t fp) {
+static uint8_t *find(const tamis_filter *f, struct metro_key p, uint8_t fp) {
     uint8_t *slot = slot_with(f, p.first, fp);
     return slot != NULL ? slot : slot_with(f, p.second, fp);
 }
@@ -156,7 +156,7 @@ static void swap_with(uint8_t *slot, uint8_t *fp) {
 }
 
 /* Keeps the slots that it changes, so that a failure can undo all of it. */
-static bool evict(tamis_filter *f, struct fingerprint p) {
+static bool evict(tamis_filter *f, struct metro_key p) {
     const uint64_t *jump = ((const struct quartet *)f)->jump;
     uint8_t *path[KICKS], fp = p.fp;
     uint64_t bucket = (p.fp & 1) != 0 ? p.first : p.second;
@@ -178,12 +178,12 @@ static bool evict(tamis_filter *f, struct fingerprint p) {
 /* ---- operations */
 
 static bool quartet_contains(const tamis_filter *f, struct tamis__hash h) {
-    const struct fingerprint p = fingerprint_of(f, h.lo);
+    const struct metro_key p = fingerprint_of(f, h.lo);
     return find(f, p, p.fp) != NULL;
 }
 
 static tamis_status quartet_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    const struct fingerprint p = fingerprint_of(f, h.lo);
+    const struct metro_key p = fingerprint_of(f, h.lo);
     const bool was_there = fresh != NULL && find(f, p, p.fp) != NULL;
     uint8_t *empty = find(f, p, 0);
     if (empty != NULL) {
@@ -196,7 +196,7 @@ static tamis_status quartet_add(tamis_filter *f, struct tamis__hash h, bool *fre
 }
 
 static tamis_status quartet_remove(tamis_filter *f, struct tamis__hash h) {
-    const struct fingerprint p = fingerprint_of(f, h.lo);
+    const struct metro_key p = fingerprint_of(f, h.lo);
     uint8_t *slot = find(f, p, p.fp);
     if (slot == NULL) return TAMIS_E_ABSENT;
     *slot = 0;
@@ -211,7 +211,7 @@ static unsigned copies_in(const tamis_filter *f, uint64_t bucket, uint8_t fp) {
 }
 
 static unsigned quartet_count(const tamis_filter *f, struct tamis__hash h) {
-    const struct fingerprint p = fingerprint_of(f, h.lo);
+    const struct metro_key p = fingerprint_of(f, h.lo);
     const unsigned copies = copies_in(f, p.first, p.fp);
     return p.second == p.first ? copies : copies + copies_in(f, p.second, p.fp);
 }
@@ -225,7 +225,7 @@ static const struct tamis__ops quartet_ops = {
     .remove = quartet_remove,
 };
 
-/* ---- life */
+/* ---- creating and freeing */
 
 static bool quartet_check(const struct tamis__shape *shape) {
     const uint64_t n = shape->word[BUCKETS], exact = n * SLOTS;
@@ -282,15 +282,15 @@ static tamis_status check_length(uint64_t length) {
     return buckets == 0 || buckets > BUCKETS_MAX ? TAMIS_E_CORRUPT : TAMIS_OK;
 }
 
-static void cuckoo_decoded(uint64_t buckets, struct tamis__contents *decoded) {
-    decoded->shape = (struct tamis__shape){.word = {buckets}, .table_bytes = buckets * SLOTS};
+static void cuckoo_contents(uint64_t buckets, struct tamis__contents *contents) {
+    contents->shape = (struct tamis__shape){.word = {buckets}, .table_bytes = buckets * SLOTS};
 }
 
 static tamis_status cuckoo_decode(const uint8_t *bytes, uint64_t length,
                                   struct tamis__decoding *d) {
     const tamis_status status = length == 0 ? TAMIS_E_TRUNCATED : check_length(length);
     if (status != TAMIS_OK) return status;
-    cuckoo_decoded(length / SLOTS, &d->contents);
+    cuckoo_contents(length / SLOTS, &d->contents);
     for (uint64_t i = 0; i < length; i++) d->contents.adds += bytes[i] != 0;
     d->contents.table = bytes;
     return TAMIS_OK;
@@ -312,12 +312,12 @@ static void cuckoo_encode(const tamis_filter *f, uint8_t *buffer) {
 
 /* NewFilter rounds the capacity up to a power of two, for any load factor: a set that just fits
  * fills every slot, so leave room. */
-static tamis_status cuckoo_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
+static tamis_status cuckoo_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
     const uint64_t keys = spec->capacity == 0 ? KEYS_DEFAULT : spec->capacity;
     if (keys > BUCKETS_MAX * SLOTS) return TAMIS_E_TOO_BIG;
     const uint64_t slots = keys <= 1 ? 1 : (uint64_t)1 << (tamis__log2(keys - 1) + 1);
-    cuckoo_decoded(slots < SLOTS ? 1 : slots / SLOTS, decoded);
-    decoded->capacity = keys;
+    cuckoo_contents(slots < SLOTS ? 1 : slots / SLOTS, contents);
+    contents->capacity = keys;
     return TAMIS_OK;
 }
 

@@ -143,12 +143,12 @@ static uint64_t seed_max(const struct tamis__family *family) {
     return family == &fold64_family ? UINT32_MAX : 0;
 }
 
-static tamis_status spark_make(const struct tamis__spec *spec, struct tamis__contents *decoded) {
-    const tamis_status status = tamis__java_size(spec, spec->bits, decoded);
+static tamis_status spark_make(const struct tamis__spec *spec, struct tamis__contents *contents) {
+    const tamis_status status = tamis__java_size(spec, spec->bits, contents);
     if (status != TAMIS_OK) return status;
-    if (spec->seed > seed_max(decoded->family)) return TAMIS_E_ARGUMENT;
-    decoded->hashing.seed = spec->seed;
-    return decoded->shape.word[HASHES] > TAMIS__COMPAT_HASHES_MAX ? TAMIS_E_FPR_TOO_LOW : TAMIS_OK;
+    if (spec->seed > seed_max(contents->family)) return TAMIS_E_ARGUMENT;
+    contents->hashing.seed = spec->seed;
+    return contents->shape.word[HASHES] > TAMIS__COMPAT_HASHES_MAX ? TAMIS_E_FPR_TOO_LOW : TAMIS_OK;
 }
 
 static bool spark_holds(const tamis_filter *f) {
