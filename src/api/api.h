@@ -62,7 +62,6 @@ tamis_status tamis__struct_copy(void *to, size_t to_size, size_t min, void *from
 
 /* ---- storage.c: filters in the caller's storage */
 
-tamis_status tamis__storage_clone(const tamis_filter *f, tamis_filter **out);
 tamis_status tamis__storage_merge(tamis_filter *into, const tamis_filter *from,
                                   tamis_merge_mode mode);
 

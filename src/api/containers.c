@@ -1,4 +1,4 @@
-/* containers.c - public entry points: files that hold several filters */
+/* containers.c - entry points: files that hold several filters */
 #include <string.h>
 
 #include "api/api.h"

@@ -150,7 +150,7 @@ tamis_status tamis_clone(const tamis_filter *filter, tamis_filter **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     if (filter == NULL) return TAMIS_E_ARGUMENT;
-    if (filter->settings.pages != NULL) return tamis__storage_clone(filter, out);
+    if (filter->settings.pages != NULL) return tamis__filter_copy(filter, out);
     const struct tamis__family *family = filter->family;
     const tamis_status status =
         start_copy(filter, family, &filter->shape, filter->extra_bytes, &copy);

@@ -1,4 +1,4 @@
-/* storage.c - public entry points: filters in the caller's storage */
+/* storage.c - entry points: filters in the caller's storage */
 #include <string.h>
 
 #include "api/api.h"
@@ -53,22 +53,9 @@ tamis_status tamis_compact(tamis_filter *filter, bool *changed) {
     if (changed != NULL) *changed = false;
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     if (filter->family->compact == NULL) return TAMIS_E_UNSUPPORTED;
-    if (filter->storage != TAMIS__OWNED && filter->storage != TAMIS__DRAFT) return TAMIS_E_READONLY;
+    if (tamis__filter_is_readonly(filter)) return TAMIS_E_READONLY;
     const tamis_status status = filter->family->compact(filter, &work);
     if (changed != NULL) *changed = work;
-    return status;
-}
-
-tamis_status tamis__storage_clone(const tamis_filter *f, tamis_filter **out) {
-    tamis_filter *copy = tamis__alloc(&f->settings.allocator, f->family->object_size);
-    if (copy == NULL) return TAMIS_E_NOMEM;
-    memcpy(copy, f, f->family->object_size);
-    const tamis_status status = f->family->paged->copy(f, copy);
-    if (status == TAMIS_OK) {
-        *out = copy;
-    } else {
-        tamis__filter_free(copy);
-    }
     return status;
 }
 

@@ -264,13 +264,16 @@ const struct tamis__family *tamis__family_of(tamis_kind kind);
 /* In order of kind; NULL at the end. */
 const struct tamis__family *tamis__family_at(size_t index);
 
-/* ---- object.c: filters are made and freed here alone */
+/* ---- object.c: only this file constructs and frees filters */
 
 /* Makes a filter of untrusted contents: E_CORRUPT if shape and table are inconsistent,
  * E_UNSUPPORTED if the settings say shared and the kind cannot be, E_TOO_BIG, E_NOMEM.  On failure
  * `made` is freed and `*out` is unchanged. */
 tamis_status tamis__filter_make(const struct tamis__contents *contents,
                                 const struct tamis__settings *settings, tamis_filter **out);
+/* A copy of a filter in the caller's storage (`paged`), with tables of its own.  On failure `*out`
+ * is unchanged. */
+tamis_status tamis__filter_copy(const tamis_filter *f, tamis_filter **out);
 /* The oldest version of the .tamis format that has the layout of its table. */
 uint32_t tamis__filter_version(const tamis_filter *f);
 /* For `merge` where the table is nothing but bits: OR or AND of both tables. */

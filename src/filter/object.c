@@ -1,4 +1,4 @@
-/* object.c - filters as objects: made from a shape and a table, merged and freed */
+/* object.c - filters as objects: made from contents, copied, merged and freed */
 #define _DEFAULT_SOURCE 1
 #include <string.h>
 #if defined(__unix__) || defined(__APPLE__)
@@ -78,6 +78,20 @@ tamis_status tamis__filter_make(const struct tamis__contents *c,
         return status;
     }
     *out = f;
+    return TAMIS_OK;
+}
+
+tamis_status tamis__filter_copy(const tamis_filter *f, tamis_filter **out) {
+    const size_t size = f->family->object_size;
+    tamis_filter *copy = tamis__alloc(&f->settings.allocator, size);
+    if (copy == NULL) return TAMIS_E_NOMEM;
+    memcpy(copy, f, size);
+    const tamis_status status = f->family->paged->copy(f, copy);
+    if (status != TAMIS_OK) {
+        tamis__filter_free(copy);
+        return status;
+    }
+    *out = copy;
     return TAMIS_OK;
 }
 
