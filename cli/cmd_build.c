@@ -120,9 +120,7 @@ static _Noreturn void compat_failed(const struct build_request *r, tamis_status 
     if (status == TAMIS_E_UNSUPPORTED) {
         die("--to %s: the format does not support these options", r->want.format);
     }
-    die("--to %s: the parameters are wrong, the size is not supported, or the format is "
-        "read-only",
-        r->want.format);
+    die("--to %s: the parameters are wrong, or the size is not supported", r->want.format);
 }
 
 static _Noreturn void spill_failed(int error) {

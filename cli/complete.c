@@ -49,8 +49,10 @@ static void offer_options(const struct command *command) {
 /* What completes a word after its first `length` bytes.  spec: the option whose value it is. */
 static void offer_values(enum completion complete, const struct option_spec *spec, const char *word,
                          size_t length) {
-    static const char lists[] = {
-        [COMPLETE_KIND] = 'k', [COMPLETE_FORMAT] = 'f', [COMPLETE_CHOICE] = 'c'};
+    static const char lists[] = {[COMPLETE_KIND] = 'k',
+                                 [COMPLETE_FORMAT] = 'f',
+                                 [COMPLETE_WRITABLE] = 'w',
+                                 [COMPLETE_CHOICE] = 'c'};
     const char *name;
     if (complete == COMPLETE_FILE) printf(":files\t%.*s\n", (int)length, word);
     if (complete == COMPLETE_FILE || complete == COMPLETE_NOTHING) return;

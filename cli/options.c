@@ -50,13 +50,21 @@ const char *exit_text(const struct command *command, int code) {
 
 /* ---- lists of names */
 
+static const char *format_name(bool writable, size_t index) {
+    const char *name;
+    for (size_t i = 0; (name = tamis_format_at(i)) != NULL; i++) {
+        if ((!writable || tamis_format_can_create(name)) && index-- == 0) break;
+    }
+    return name;
+}
+
 const char *list_name(char list, const struct option_spec *spec, size_t index) {
     const uint32_t cap = list == 'a'   ? TAMIS_CAN_ADD
                          : list == 'r' ? TAMIS_CAN_REMOVE
                          : list == 'm' ? TAMIS_CAN_UNION
                          : list == 'i' ? TAMIS_CAN_INTERSECT
                                        : 0;
-    if (list == 'f') return tamis_format_at(index);
+    if (list == 'f' || list == 'w') return format_name(list == 'w', index);
     if (list == 'c') return spec->choices[index];
     tamis_kind kind = tamis_kind_next(TAMIS_AUTO);
     for (; kind != TAMIS_AUTO; kind = tamis_kind_next(kind)) {
@@ -66,9 +74,9 @@ const char *list_name(char list, const struct option_spec *spec, size_t index) {
 }
 
 const char *list_description(char list, const char *name) {
-    return list == 'k'   ? tamis_kind_description(tamis_kind_find(name))
-           : list == 'f' ? tamis_format_description(name)
-                         : "";
+    return list == 'k'                  ? tamis_kind_description(tamis_kind_find(name))
+           : list == 'f' || list == 'w' ? tamis_format_description(name)
+                                        : "";
 }
 
 /* "a, b or c" */
@@ -88,7 +96,8 @@ static size_t list_names(char list, const struct option_spec *spec, char *to, si
 void expand_text(const char *text, const struct option_spec *spec, char *to, size_t size) {
     size_t used = 0;
     for (const char *at = text; *at != '\0' && used + 1 < size;) {
-        const char *end = at[0] == '{' && strchr("armikfc", at[1]) != NULL ? strchr(at, '}') : NULL;
+        const char *end =
+            at[0] == '{' && strchr("armikfwc", at[1]) != NULL ? strchr(at, '}') : NULL;
         if (end == NULL) {
             to[used++] = *at++;
         } else {
@@ -101,7 +110,10 @@ void expand_text(const char *text, const struct option_spec *spec, char *to, siz
 }
 
 void unknown_name(const char *option, char list, const struct option_spec *spec, const char *name) {
-    const char *what = list == 'k' ? "kind" : list == 'f' ? "format" : "value", *candidate;
+    const char *what = list == 'k'                  ? "kind"
+                       : list == 'f' || list == 'w' ? "format"
+                                                    : "value",
+               *candidate;
     struct suggestion best = {NULL, 0};
     char hint[80], all[TEXT_MAX];
     for (size_t i = 0; (candidate = list_name(list, spec, i)) != NULL; i++) {
@@ -121,8 +133,12 @@ static uint32_t choice_of(const struct args *args) {
 }
 
 static const char *format_of(const struct args *args) {
+    const bool write = args->spec->complete == COMPLETE_WRITABLE;
     if (tamis_format_description(args->value) == NULL) {
-        unknown_name(args->shown, 'f', NULL, args->value);
+        unknown_name(args->shown, write ? 'w' : 'f', NULL, args->value);
+    }
+    if (write && !tamis_format_can_create(args->value)) {
+        die("%s: the format '%s' is read-only", args->shown, args->value);
     }
     return args->value;
 }

@@ -45,6 +45,7 @@ enum completion {
     COMPLETE_FILE,
     COMPLETE_KIND,
     COMPLETE_FORMAT,
+    COMPLETE_WRITABLE, /* a format that can be written */
     COMPLETE_CHOICE
 };
 
@@ -109,15 +110,15 @@ const struct option_spec *option_find(const struct command *command, char letter
                                       size_t length);
 
 /* Copies text with {kinds}, {addable}, {removable}, {mergeable}, {intersectable} (kinds that can do
- * that), {formats} and {choices} (of `spec`) replaced by "a, b or c"; text that does not fit is
- * cut off. */
+ * that), {formats}, {writable} (formats) and {choices} (of `spec`) replaced by "a, b or c"; text
+ * that does not fit is cut off. */
 #define TEXT_MAX 2000
 void expand_text(const char *text, const struct option_spec *spec, char *to, size_t size);
 
 /* A name of such a list, by its first letter; NULL past the last. */
 const char *list_name(char list, const struct option_spec *spec, size_t index);
 
-/* The description of a kind ('k') or format ('f'); "" for another list. */
+/* The description of a kind ('k') or format ('f', 'w'); "" for another list. */
 const char *list_description(char list, const char *name);
 
 /* Dies: the list has no such name. */

@@ -696,6 +696,10 @@ TAMIS_API const char *tamis_format_at(size_t index);
 /* A one-line description of the format; NULL if there is no such format.  Any thread. */
 TAMIS_API const char *tamis_format_description(const char *name);
 
+/* Can tamis_create, tamis_build or a builder make filters of this format?  false for tables of
+ * LevelDB and RocksDB, which can only be read, and if there is no such format.  Any thread. */
+TAMIS_API bool tamis_format_can_create(const char *name);
+
 /* The formats that these bytes could have, most certain first; NULL past the end.  If exactly one
  * is certain, a NULL `format` in tamis_open_options selects it.  Formats without a magic number
  * are only possible matches and must be named.  Time: that of checking lengths and headers.  Any

@@ -33,6 +33,11 @@ const char *tamis_format_description(const char *name) {
     return NULL;
 }
 
+bool tamis_format_can_create(const char *name) {
+    const struct tamis__codec *codec = name == NULL ? NULL : tamis__codec_find(name);
+    return codec != NULL && (codec == &tamis__native || codec->make != NULL);
+}
+
 /* Containers have a magic number and come first. */
 const char *tamis_format_detect(const void *bytes, size_t length, size_t index) {
     if (bytes == NULL) return NULL;

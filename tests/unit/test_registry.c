@@ -139,12 +139,26 @@ static void test_lists_end(void **state) {
     assert_null(tamis__compat_hash_of(0));
 }
 
+static void test_can_create(void **state) {
+    const char *name;
+    (void)state;
+    for (size_t i = 0; (name = tamis_format_at(i)) != NULL; i++) {
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_builder *b;
+        o.format = name;
+        assert_int_equal(tamis_builder_create(&o, &b) == TAMIS_OK, tamis_format_can_create(name));
+        tamis_builder_free(b);
+    }
+    assert_true(tamis_format_can_create("leveldb:bits=10"));
+    assert_false(tamis_format_can_create("leveldb-table"));
+    assert_false(tamis_format_can_create("none") || tamis_format_can_create(NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frozen),
-        cmocka_unit_test(test_numbers_are_unique),
-        cmocka_unit_test(test_names_are_unique),
-        cmocka_unit_test(test_lists_end),
+        cmocka_unit_test(test_frozen),           cmocka_unit_test(test_numbers_are_unique),
+        cmocka_unit_test(test_names_are_unique), cmocka_unit_test(test_lists_end),
+        cmocka_unit_test(test_can_create),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
