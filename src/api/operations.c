@@ -171,6 +171,16 @@ static tamis_status remove_one(tamis_filter *f, struct tamis__hash h) {
     return status;
 }
 
+/* Removes a key of a batch and returns the status of the batch so far, `batch` before this key:
+ * E_ABSENT, unless another error occurred. */
+static tamis_status remove_next(tamis_filter *f, struct tamis__hash h, bool *removed,
+                                tamis_status batch) {
+    const tamis_status status = remove_one(f, h);
+    if (removed != NULL) *removed = status == TAMIS_OK;
+    const bool worse = batch != TAMIS_OK && batch != TAMIS_E_ABSENT;
+    return status == TAMIS_OK || worse ? batch : status;
+}
+
 tamis_status tamis_remove(tamis_filter *filter, const void *key, size_t length) {
     tamis_status status = can_remove(filter);
     if (status == TAMIS_OK) status = check_key(filter, key, length);
@@ -192,9 +202,7 @@ tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
     if (status != TAMIS_OK) return status;
     for (size_t i = 0; i < count; i++) {
         const struct tamis__hash h = tamis__hash_key(&filter->hashing, keys[i], lengths[i]);
-        const bool there = remove_one(filter, h) == TAMIS_OK;
-        if (removed != NULL) removed[i] = there;
-        if (!there) status = TAMIS_E_ABSENT;
+        status = remove_next(filter, h, removed == NULL ? NULL : removed + i, status);
     }
     return status;
 }
@@ -206,9 +214,8 @@ tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashe
     if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
     if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
     for (size_t i = 0; i < count; i++) {
-        const bool there = remove_one(filter, (struct tamis__hash){hashes[i], 0}) == TAMIS_OK;
-        if (removed != NULL) removed[i] = there;
-        if (!there) status = TAMIS_E_ABSENT;
+        const struct tamis__hash h = {hashes[i], 0};
+        status = remove_next(filter, h, removed == NULL ? NULL : removed + i, status);
     }
     return status;
 }
@@ -235,7 +242,7 @@ static size_t answer_maybe(size_t count, bool *answers) {
     return count;
 }
 
-/* Sets the answers of keys that the filter does not take to true; returns how many changed.  They
+/* Sets the answers of keys that the filter cannot hash to true; returns how many changed.  They
  * were hashed as the integer 0. */
 static size_t not_keys(const tamis_filter *f, const size_t *lengths, size_t count, bool *answers) {
     const bool answered = f->ops->contains(f, (struct tamis__hash){0, 0});

@@ -40,18 +40,17 @@ static uint64_t build_bytes(uint64_t table_bytes, double scratch) {
     return (double)table_bytes + scratch < 0x1p64 ? table_bytes + (uint64_t)scratch : UINT64_MAX;
 }
 
-/* The family and shape for options; `o` receives the options as read. */
-static tamis_status shape_for(const tamis_options *options, tamis_options *o,
-                              const struct tamis__family **family, struct tamis__shape *shape) {
+/* The family and shape of one of our kinds. */
+static tamis_status shape_for(const tamis_options *o, const struct tamis__family **family,
+                              struct tamis__shape *shape) {
     struct tamis__spec spec;
-    tamis_status status = tamis__options_read(options, o);
-    if (status == TAMIS_OK) status = tamis__plan_spec(o, tamis__native_room(o->bytes), &spec);
+    const tamis_status status = tamis__plan_spec(o, tamis__native_room(o->bytes), &spec);
     if (status != TAMIS_OK) return status;
     *family = tamis__family_of(spec.kind);
     return (*family)->shape(&spec, shape);
 }
 
-/* A compatible format is sized by its codec. */
+/* A compatible format is sized by its codec, unless its size depends on the keys. */
 static tamis_status size_compat(const tamis_options *o, tamis_sizing *sizing) {
     struct tamis__spec spec;
     struct tamis__settings settings;
@@ -60,6 +59,7 @@ static tamis_status size_compat(const tamis_options *o, tamis_sizing *sizing) {
     tamis_status status = tamis__spec_read(o, &spec, &settings);
     if (status == TAMIS_OK) status = tamis__spec_size(&spec, settings.codec, &contents);
     if (status != TAMIS_OK) return status;
+    if (settings.codec->build != NULL) return TAMIS_E_UNSUPPORTED;
     contents.family->traits(&contents.shape, &traits);
     tamis_sizing all = {.kind = contents.family->kind,
                         .bytes = contents.shape.table_bytes,
@@ -76,10 +76,10 @@ tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing) {
     const struct tamis__family *family;
     struct tamis__shape shape;
     if (sizing == NULL) return TAMIS_E_ARGUMENT;
-    if (options != NULL && tamis__options_read(options, &o) == TAMIS_OK && tamis__is_compat(&o)) {
-        return size_compat(&o, sizing);
-    }
-    const tamis_status status = shape_for(options, &o, &family, &shape);
+    tamis_status status = tamis__options_read(options, &o);
+    if (status != TAMIS_OK) return status;
+    if (tamis__is_compat(&o)) return size_compat(&o, sizing);
+    status = shape_for(&o, &family, &shape);
     if (status != TAMIS_OK) return status;
 
     const double keys = (double)o.capacity;
@@ -104,7 +104,9 @@ tamis_status tamis_size_fpr(const tamis_options *options, uint64_t keys, double 
     const struct tamis__family *family;
     struct tamis__shape shape;
     if (fpr == NULL) return TAMIS_E_ARGUMENT;
-    const tamis_status status = shape_for(options, &o, &family, &shape);
+    tamis_status status = tamis__options_read(options, &o);
+    if (status == TAMIS_OK && tamis__is_compat(&o)) status = TAMIS_E_UNSUPPORTED;
+    if (status == TAMIS_OK) status = shape_for(&o, &family, &shape);
     if (status == TAMIS_OK) *fpr = fpr_with(family, &shape, (double)keys);
     return status;
 }

@@ -66,7 +66,6 @@ static uint64_t block_lines_max(uint64_t keys) {
 static tamis_status block_shape(const struct tamis__spec *spec, struct tamis__shape *shape) {
     static const uint8_t order[BLOCK_HASHES_MAX] = {8, 16, 1,  2,  3,  4,  5,  6,
                                                     7, 9,  10, 11, 12, 13, 14, 15};
-    if (spec->bits != 0 || spec->hashes != 0) return TAMIS_E_ARGUMENT;
     if (spec->capacity / BLOCK_LINE_BITS >= BLOCK_LINES_MAX / BLOCK_KEY_BITS_MAX) {
         return TAMIS_E_TOO_BIG;
     }

@@ -135,6 +135,7 @@ const struct tamis__family tamis__bloom = {
     .kind = TAMIS_BLOOM,
     .name = "bloom",
     .caps = TAMIS_CAN_ADD | TAMIS_CAN_UNION | TAMIS_CAN_INTERSECT | TAMIS_CAN_SHARE,
+    .takes_bits = true,
     .object_size = sizeof(tamis_filter),
     .shape = bloom_shape,
     .fpr = bloom_fpr,

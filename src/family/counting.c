@@ -241,6 +241,7 @@ const struct tamis__family tamis__counting = {
     .kind = TAMIS_COUNTING,
     .name = "counting",
     .caps = TAMIS_CAN_ADD | TAMIS_CAN_REMOVE | TAMIS_CAN_UNION,
+    .takes_bits = true,
     .object_size = sizeof(tamis_filter),
     .shape = counting_shape,
     .fpr = counting_fpr,

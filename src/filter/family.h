@@ -5,7 +5,8 @@
  * (little-endian, use bytes.h), and all that is needed to use a table again is a `shape`: up
  * to eight numbers that the family defines.  So one generic codec serves all families.
  *
- * A new family is a file with a `const struct tamis__family`, and a line in families.c.
+ * A new family is a file with a `const struct tamis__family`, a row in families.c, and a line of
+ * TAMIS_KIND_MAP in tamis.h.
  *
  * Laws (tests/laws runs them over the registry)
  *   - no false negative, whatever the hashes are;
@@ -16,7 +17,7 @@
  *     (`ordered` families: on the order of adds too);
  *   - the expected false positive rate at capacity, over keys and over sets of keys, is at
  *     most the rate requested.  Small tables vary from set to set, so dynamic families are sized
- * for TAMIS__SIGMAS standard deviations above the mean fill: the promise is about *your* set.
+ *     for TAMIS__SIGMAS standard deviations above the mean fill: the promise is about *your* set.
  *
  * Two families never include each other; what they share has its own file. */
 #ifndef TAMIS_FILTER_FAMILY_H
@@ -63,7 +64,7 @@ struct tamis__spec {
     const char *parameters;           /* compatible formats: "bits=10,ribbon", known to the codec */
 };
 
-/* What a filter takes over from its caller or its parent, beside its contents. */
+/* What a filter inherits from its caller or its parent, besides its contents. */
 struct tamis__settings {
     const struct tamis__codec *codec; /* how it is encoded; NULL: .tamis */
     tamis_allocator allocator;
@@ -72,9 +73,9 @@ struct tamis__settings {
     const tamis_storage *pages; /* tables are in the caller's storage; else NULL */
 };
 
-/* All of a filter but its settings, before it is an object: what a codec decoded, or what a spec
- * comes to.  At most one of `table` and `made` is set; with neither, the filter gets a table of
- * its own of zeros and what the family's init writes. */
+/* Everything about a filter except its settings, before it is an object.  A codec decodes it, or
+ * sizing derives it from a spec.  At most one of `table` and `made` is set; with neither, the
+ * filter gets a table of its own: zeros, and what the family's init writes. */
 struct tamis__contents {
     const struct tamis__family *family;
     struct tamis__shape shape; /* its layout is set from the family */
@@ -112,7 +113,7 @@ struct tamis__update;
 /* Keys whose cache lines a batch prefetches before it reads the first. */
 #define TAMIS__PREFETCHED_KEYS 32
 
-/* The most table positions per key in a family that has `touched`. */
+/* Maximum table positions per key in a family that has `touched`. */
 #define TAMIS__TOUCHED_MAX 64
 
 /* The operations of one family, layout, width and instruction set: chosen once per object.
@@ -173,7 +174,7 @@ struct tamis_filter {
     bool unverified; /* `block` is a whole .tamis file, opened without comparing checksums */
     bool compared;   /* compared since, and they match; set atomically */
     int held;        /* mapped: descriptor + 1 that keeps the file as it is; 0: none */
-    struct tamis__update *update; /* opened to be changed: what to write back; else NULL */
+    struct tamis__update *update; /* opened for update: what to write back; else NULL */
 };
 
 /* The largest part of a header. */
@@ -181,8 +182,8 @@ struct tamis_filter {
 
 /* What a family does for filters in the caller's storage. */
 struct tamis__paged {
-    /* Writes the part of the header in which `offset` lies; returns its length, 0 past the end, and
-     * where it begins. */
+    /* Writes the part of the header that contains `offset`, and where it begins; returns its
+     * length, 0 past the end. */
     size_t (*header_part)(const tamis_filter *f, size_t offset, uint8_t *part, size_t *begins);
     void *(*table)(const tamis_filter *f, size_t index);
     /* `to` is a copy of the object: gives it tables of its own. */
@@ -195,8 +196,9 @@ struct tamis__family {
     tamis_kind kind;
     uint32_t layout; /* 0: ours; else of a compatible format, and in .tamis files: frozen */
     const char *name;
-    uint32_t caps; /* TAMIS_CAN_* */
-    bool ordered;  /* the table depends on the order of adds */
+    uint32_t caps;   /* TAMIS_CAN_* */
+    bool ordered;    /* the table depends on the order of adds */
+    bool takes_bits; /* the caller may fix bits and hashes */
     size_t object_size;
 
     /* ---- sizing: pure functions.  A family of a compatible format is sized by its codec and has

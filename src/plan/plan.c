@@ -114,6 +114,8 @@ tamis_status tamis__plan_spec(const tamis_options *o, uint64_t table_room,
     const double fpr = o->fpr == 0 ? TAMIS__FPR_DEFAULT : o->fpr;
     if (!(fpr > 0 && fpr < 1)) return TAMIS_E_FPR;
     if (o->arity != 0 && o->arity != 3 && o->arity != 4) return TAMIS_E_ARGUMENT;
+    const bool fixed = o->bits != 0 || o->hashes != 0;
+    if (fixed && !family->takes_bits) return TAMIS_E_ARGUMENT;
     *spec = (struct tamis__spec){.kind = kind,
                                  .capacity = o->capacity,
                                  .fpr = fpr,
