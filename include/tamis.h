@@ -16,13 +16,18 @@
  *   - A key is `(const void *, size_t)`: any bytes.  NULL is allowed when the length is 0, and the
  *     empty key is a key like any other.
  *   - A function that can fail returns a tamis_status.  On failure it changes nothing: the filter
- *     is as before, and an out-parameter for an object is set to NULL.  A lookup returns its
- *     result and cannot fail.
+ *     is as before, and an out-parameter for an object is set to NULL.  Exceptions are stated at
+ *     the function.  A lookup returns its result and cannot fail.
+ *   - Every function may return E_ARGUMENT (a NULL, or a struct_size that no version had) and, if
+ *     it creates an object, E_NOMEM.  Comments list the other statuses to expect.
  *   - Structures that may grow begin with their own size.  Initialise them with their INIT macro
  *     and set the fields you need; zero means "the default".
- *   - Any number of threads may make read-only calls on one filter at once.  A call that changes a
- *     filter needs exclusive access, except that a filter created or opened as `shared` (bloom,
- *     block) accepts adds from many threads.
+ *   - Any number of threads may call functions that take a `const` filter at once, and functions
+ *     that take no filter at any time.  Other calls need exclusive access to the filter, except
+ *     that a filter created or opened as `shared` (bloom, block) accepts adds from many threads.
+ *   - A lookup, an add and a removal take time that does not depend on the number of keys
+ *     (growing: a lookup queries each stage).  Other functions take constant time unless their
+ *     comment gives another cost.
  *   - No function prints, exits, or keeps global state.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -123,13 +128,13 @@ typedef enum tamis_kind {
 
 /* What a kind supports. */
 enum {
-    TAMIS_CAN_ADD = 1u << 0,    /* accepts keys after creation */
-    TAMIS_CAN_REMOVE = 1u << 1, /* removes keys */
-    TAMIS_CAN_UNION = 1u << 2,
-    TAMIS_CAN_INTERSECT = 1u << 3,
-    TAMIS_CAN_GROW = 1u << 4,  /* needs no capacity */
-    TAMIS_CAN_SHARE = 1u << 5, /* lock-free adds from many threads */
-    TAMIS_IS_STATIC = 1u << 6  /* built from all keys at once */
+    TAMIS_CAN_ADD = 1u << 0,       /* tamis_add: accepts keys after creation */
+    TAMIS_CAN_REMOVE = 1u << 1,    /* tamis_remove */
+    TAMIS_CAN_UNION = 1u << 2,     /* tamis_merge with TAMIS_UNION */
+    TAMIS_CAN_INTERSECT = 1u << 3, /* tamis_merge with TAMIS_INTERSECTION */
+    TAMIS_CAN_GROW = 1u << 4,      /* needs no capacity */
+    TAMIS_CAN_SHARE = 1u << 5,     /* lock-free adds from many threads */
+    TAMIS_IS_STATIC = 1u << 6      /* built from all keys at once */
 };
 
 /* Iterates over the kinds: returns the one after `kind`, starting after TAMIS_AUTO; TAMIS_AUTO at
@@ -151,11 +156,11 @@ TAMIS_API uint32_t tamis_kind_caps(tamis_kind kind);
 /* ------------------------------------------------------------------- memory */
 
 /* The allocator of an object; copied into the object.  `alloc` returns NULL on failure and needs
- * no alignment beyond malloc's.  `free` receives what `alloc` returned and the requested size.
- * With both NULL the library uses malloc, and maps large tables with huge pages.  `zeroed`, which
- * may be NULL, allocates zeroed memory (as calloc): tables come from it, which saves clearing
- * memory that is known to be zero.  The functions are called by the thread that calls the library,
- * and with `threads` by several threads at once. */
+ * no alignment beyond malloc's.  `zeroed`, which may be NULL, allocates zeroed memory (as calloc):
+ * tables come from it, which saves clearing memory that is known to be zero.  `free` receives what
+ * either returned and the requested size.  With `alloc` and `free` NULL the library uses malloc,
+ * and maps large tables with huge pages; one of them alone is E_ARGUMENT.  The functions are called
+ * by the thread that calls the library, and with `threads` by several threads at once. */
 typedef struct tamis_allocator {
     void *(*alloc)(void *context, size_t size);
     void (*free)(void *context, void *block, size_t size);
@@ -186,22 +191,22 @@ enum {
     TAMIS_KEY_FOLD_CASE = 1u << 3  /* ASCII letters in lower case */
 };
 typedef enum tamis_key_type {
-    TAMIS_KEY_BYTES = 0,
-    TAMIS_KEY_UTF16 = 1,
-    TAMIS_KEY_I32 = 2,
-    TAMIS_KEY_I64 = 3,
+    TAMIS_KEY_BYTES = 0, /* the text as it is */
+    TAMIS_KEY_UTF16 = 1, /* UTF-8 text as UTF-16 code units */
+    TAMIS_KEY_I32 = 2,   /* a decimal number as an integer or IEEE 754 number of this size, */
+    TAMIS_KEY_I64 = 3,   /* little-endian, as are the code units */
     TAMIS_KEY_U64 = 4,
     TAMIS_KEY_F32 = 5,
     TAMIS_KEY_F64 = 6
 } tamis_key_type;
 #define TAMIS_SEPARATOR_MAX 14
 typedef struct tamis_key_form {
-    uint32_t flags; /* TAMIS_KEY_HEX and so on */
-    uint32_t type;  /* a tamis_key_type */
-    uint32_t field; /* 1-based field of the record; 0: the whole record */
-    uint8_t separator_length;
+    uint32_t flags;           /* TAMIS_KEY_HEX and so on */
+    uint32_t type;            /* a tamis_key_type */
+    uint32_t field;           /* 1-based field of the record; 0: the whole record */
+    uint8_t separator_length; /* of the fields */
     uint8_t separator[TAMIS_SEPARATOR_MAX];
-    uint8_t reserved;
+    uint8_t reserved; /* 0 */
 } tamis_key_form;
 
 /* ------------------------------------------------------------------ options */
@@ -214,8 +219,10 @@ typedef struct tamis_options {
     double fpr;         /* false positive rate, in (0,1); 0: 1 %, or what `bytes` allows if set */
     uint64_t bytes;     /* with fpr 0: use about this many bytes, with the lowest possible FPR;
                            E_TOO_BIG if that is too few for any FPR */
-    uint64_t bits;      /* bloom, counting: exactly this many bits (counters) */
-    uint32_t hashes;    /* bloom, counting: exactly this many hash functions */
+    uint64_t bits;      /* bloom, counting: exactly this many bits (counters).  Other kinds:
+                           E_ARGUMENT */
+    uint32_t hashes;    /* bloom, counting: exactly this many hash functions.  Other kinds:
+                           E_ARGUMENT */
     uint32_t arity;     /* fuse: 3 or 4 slots per key; 0: 4, the smaller filter */
     tamis_kind stage;   /* growing: the kind of its stages; TAMIS_AUTO: block, or bloom if the
                            FPR is too low for block */
@@ -224,11 +231,12 @@ typedef struct tamis_options {
     const char *temporary; /* builder: directory for spilling; NULL: $TMPDIR or /tmp */
     uint64_t seed;         /* of the hash; any value */
     const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes: keyed mode.  Copied, never written */
-    tamis_hasher hasher;   /* TAMIS_HASH_NONE to refuse byte keys; otherwise by `secret` */
+    tamis_hasher hasher;   /* 0, or TAMIS_HASH_NONE to refuse byte keys.  A `secret` selects
+                              TAMIS_HASH_SIP24 in any case */
     bool shared;           /* bloom, block: lock-free adds from many threads; other kinds:
                               E_UNSUPPORTED */
     bool portable;         /* do not use the machine's SIMD instructions */
-    tamis_key_form form;
+    tamis_key_form form;   /* stored with the filter */
     tamis_allocator allocator;
     const char *format; /* a compatible format, sized as that system does: "guava", or with
                            parameters "leveldb:bits=10" (doc/formats).  Leave `kind` TAMIS_AUTO.
@@ -248,25 +256,31 @@ typedef struct tamis_options {
 typedef struct tamis_filter tamis_filter;
 
 /* Creates an empty filter that accepts adds: bloom, block, counting, cuckoo or growing.  A static
- * kind gives E_STATIC: use tamis_build or a builder.  Time and memory are those of the table. */
+ * kind, and a compatible format that needs all keys (rocksdb, xor8, ...), gives E_STATIC: use
+ * tamis_build or a builder.  E_KIND, E_FPR, E_FPR_TOO_LOW, E_TOO_BIG, E_UNSUPPORTED; E_ARGUMENT
+ * also if options contradict each other.  Time and memory: those of the table. */
 TAMIS_API tamis_status tamis_create(const tamis_options *options, tamis_filter **out);
 
 /* Builds a filter of any kind from `count` keys, in any order, duplicates allowed.  The keys form
  * a set: a key that is given several times is in it once, and one tamis_remove removes it.
- * The arrays are only read.  With capacity 0 the filter is sized for the number of distinct keys.
- * Construction retries with new seeds, so it fails only when memory runs out; cuckoo returns
- * E_FULL if `capacity` is smaller than the set, or if hashes were chosen to collide (a secret key
- * prevents that). */
+ * TAMIS_AUTO without `needs` chooses a static kind, since all keys are known.  With capacity 0 the
+ * filter is sized for the number of distinct keys.  Construction retries with
+ * new seeds, so it fails only when memory runs out; cuckoo returns E_FULL if `capacity` is smaller
+ * than the set, or if hashes were chosen to collide (a secret key prevents that).  Errors in the
+ * options are those of tamis_create.  Time: linear in `count`.  Memory: `build_bytes` in
+ * tamis_size. */
 TAMIS_API tamis_status tamis_build(const tamis_options *options, const void *const *keys,
                                    const size_t *lengths, size_t count, tamis_filter **out);
 TAMIS_API tamis_status tamis_build_hash(const tamis_options *options, const uint64_t *hashes,
                                         size_t count, tamis_filter **out);
 
-/* Copies a filter into memory of its own.  The copy of a read-only view is writable. */
+/* Copies a filter into memory of its own.  The copy of a read-only view is writable.  E_CHECKSUM:
+ * see tamis_verify.  Time and memory: those of the table. */
 TAMIS_API tamis_status tamis_clone(const tamis_filter *filter, tamis_filter **out);
 
-/* Converts a filter to another kind where the bits allow it: counting to bloom.
- * Otherwise E_CONVERT. */
+/* Converts a filter to another kind where the bits allow it: counting to bloom.  The filter's own
+ * kind gives a copy.  Otherwise E_CONVERT; E_KIND if there is no such kind.  Time and memory: those
+ * of the table. */
 TAMIS_API tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind,
                                      tamis_filter **out);
 
@@ -276,7 +290,8 @@ TAMIS_API void tamis_free(tamis_filter *filter);
 /* ---------------------------------------------------------------- operations */
 
 /* Adds a key.  `fresh`, if not NULL, becomes true if the key was definitely not in the filter
- * before, false if it possibly was.
+ * before, false if it possibly was.  E_STATIC, E_READONLY, E_FULL, E_NOMEM (growing), E_KEY; byte
+ * keys are E_ARGUMENT if the hasher is TAMIS_HASH_NONE.
  *
  * Over capacity, bloom, block and counting keep working at a higher false positive rate: see
  * `over_capacity` and `fpr_now` in tamis_info.  cuckoo returns E_FULL, occasionally earlier if
@@ -302,27 +317,28 @@ TAMIS_API tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t
                                             size_t count, bool *fresh, size_t *done);
 
 /* Removes one occurrence of a key.  E_ABSENT, and nothing changes, if it is not in the filter.
- * Remove only keys that were added: removing a false positive removes the fingerprint or counters
- * of another key, which becomes a false negative. */
+ * E_NO_REMOVE, E_READONLY, E_KEY.  Remove only keys that were added: removing a false positive
+ * removes the fingerprint or counters of another key, which becomes a false negative. */
 TAMIS_API tamis_status tamis_remove(tamis_filter *filter, const void *key, size_t length);
 TAMIS_API tamis_status tamis_remove_hash(tamis_filter *filter, uint64_t hash);
 
-/* Removes each of `count` keys that is in the filter.  `removed`, if not NULL, receives a result
- * for each.  E_ABSENT if at least one was not (the others are removed all the same). */
+/* Removes each of `count` keys that is in the filter.  `removed`, if not NULL, receives whether it
+ * was, for each.  E_ABSENT if at least one was not; the others are removed nevertheless. */
 TAMIS_API tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
                                           const size_t *lengths, size_t count, bool *removed);
 TAMIS_API tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashes,
                                                size_t count, bool *removed);
 
 /* Is the key possibly in the set?  false: definitely not.  true: yes, or a false positive, at the
- * filter's false positive rate.  An empty filter returns false for every key. */
+ * filter's false positive rate.  An empty filter returns false for every key.  A key that the
+ * filter cannot hash (bytes with TAMIS_HASH_NONE, or a length other than `key_bytes` in tamis_info)
+ * gives true. */
 TAMIS_API bool tamis_contains(const tamis_filter *filter, const void *key, size_t length);
 TAMIS_API bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash);
 
-/* Prefetches the cache lines that a query or add of this hash will touch.  A batch does so by
- * itself; use this to query several filters with one key each: prefetch in all of them, then
- * query the first.  Results do not change.  Kinds and formats that cannot gain from it ignore
- * it. */
+/* Prefetches the cache lines that a query or add of this hash will touch.  Batches do this
+ * themselves.  Use it to query several filters with one key each: prefetch in all of them, then
+ * query the first.  It does nothing for kinds and formats that do not gain from it. */
 TAMIS_API void tamis_prefetch_hash(const tamis_filter *filter, uint64_t hash);
 
 /* Queries `count` keys and returns how many are possibly in the set.  `results`, if not NULL, has
@@ -333,19 +349,21 @@ TAMIS_API size_t tamis_contains_hash_batch(const tamis_filter *filter, const uin
                                            size_t count, bool *results);
 
 /* Sets the number of adds that tamis_info reports and a file stores: for callers that keep their
- * own count.  The library itself does not depend on it.  E_READONLY.  Time: constant. */
+ * own count.  The library itself does not depend on it.  E_READONLY. */
 TAMIS_API tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds);
 
 /* An upper bound of how often the key is in the set: never less than it was added (and not
  * removed since), more if other keys collide with it.  Only cuckoo and counting count, up to the
- * number at which they saturate (see tamis_add); other kinds return 0 or 1. */
+ * number at which they saturate (see tamis_add), and RedisBloom's cuckoo filters, as CF.COUNT does.
+ * Other kinds return 0 or 1. */
 TAMIS_API unsigned tamis_count(const tamis_filter *filter, const void *key, size_t length);
 TAMIS_API unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash);
 
-/* Turns `into` into the union or the intersection of itself and `from`.  Both must have the same
+/* Replaces `into` by the union or the intersection of `into` and `from`.  Both must have the same
  * kind, size, hash and seed (E_MISMATCH).  The union equals a filter of the keys of both.  The
  * intersection contains every key that is in both; its false positive rate may be higher than that
- * of a filter built from those keys alone.  counting: the union adds the counters. */
+ * of a filter built from those keys alone.  counting: the union adds the counters.  E_NO_MERGE,
+ * E_READONLY, E_CHECKSUM.  Time: a pass over both tables. */
 typedef enum tamis_merge_mode { TAMIS_UNION = 0, TAMIS_INTERSECTION = 1 } tamis_merge_mode;
 TAMIS_API tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from,
                                    tamis_merge_mode mode);
@@ -355,8 +373,9 @@ TAMIS_API tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from,
 /* The 64-bit hash of a key, for every `_hash` call on this filter and on any other with the same
  * hasher and seed (or secret):
  * tamis_contains(f, k, n) == tamis_contains_hash(f, tamis_hash(f, k, n)).
- * If you already have good 64-bit hashes, pass them directly: all 64 bits must vary.  For integers
- * use tamis_hash_integer.  Compatible formats (TAMIS_HASH_COMPAT) may need more than 64 bits: where
+ * With TAMIS_HASH_NONE it is XXH3 with the filter's seed.  If you already have good 64-bit hashes,
+ * pass them directly: all 64 bits must vary.  For integers, tamis_hash_integer gives such a hash
+ * without a filter.  Compatible formats (TAMIS_HASH_COMPAT) may need more than 64 bits: where
  * `prehashed` in tamis_info is false, `_hash` calls that change the filter are E_UNSUPPORTED and
  * `_hash` lookups return true. */
 TAMIS_API uint64_t tamis_hash(const tamis_filter *filter, const void *key, size_t length);
@@ -379,7 +398,8 @@ TAMIS_API void tamis_hash_secret_batch(const uint8_t *secret, const void *const 
  *     tamis_add_hash(filter, tamis_composer_finish(c), NULL);   // and resets the composer
  *     tamis_composer_free(c);
  *
- * Compatible formats: E_UNSUPPORTED.  For a builder: tamis_builder_composer. */
+ * Compatible formats: E_UNSUPPORTED.  For a builder: tamis_builder_composer.  A composer does not
+ * refer to the filter after it is created.  One thread at a time may use it; free accepts NULL. */
 typedef struct tamis_composer tamis_composer;
 TAMIS_API tamis_status tamis_composer_create(const tamis_filter *filter, tamis_composer **out);
 TAMIS_API void tamis_compose_integer(tamis_composer *composer, int64_t value);
@@ -394,11 +414,17 @@ TAMIS_API void tamis_composer_free(tamis_composer *composer);
 
 /* Collects keys and builds a filter of any kind from them: their number need not be known, any
  * order, duplicates allowed.  The builder keeps the hashes (8 bytes each) in memory, or beyond
- * `options.memory` in an unnamed file in `options.temporary`.  The same keys and options give the
- * same bytes, whatever the order, threads or memory.  The exception is growing with a `capacity`:
- * keys are added at once, and the result depends on their order.  Several threads may add at once;
- * all other calls need exclusive access.  If a batch fails, some of its keys may have been added.
- */
+ * `options.memory` in an unnamed file in `options.temporary`.  With a `capacity`, bloom, block and
+ * growing keep nothing: each key is added to the filter at once.  TAMIS_AUTO without `needs`
+ * chooses a static kind, as in tamis_build.
+ *
+ * The same keys and options give the same bytes, whatever the order, threads or memory.  Two
+ * exceptions depend on the order: growing with a `capacity`, and compatible formats.
+ *
+ * Errors in the options are those of tamis_create, without E_STATIC.  Several threads may add at
+ * once; all other calls need exclusive access.  Adding returns E_NOMEM, E_IO (after which errno has
+ * the reason), E_FULL, E_KEY, or E_UNSUPPORTED for hashes where the format needs more than 64 bits.
+ * If a batch fails, some of its keys may have been added. */
 typedef struct tamis_builder tamis_builder;
 TAMIS_API tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **out);
 TAMIS_API tamis_status tamis_builder_add(tamis_builder *builder, const void *key, size_t length);
@@ -408,21 +434,23 @@ TAMIS_API tamis_status tamis_builder_add_batch(tamis_builder *builder, const voi
 TAMIS_API tamis_status tamis_builder_add_hash_batch(tamis_builder *builder, const uint64_t *hashes,
                                                     size_t count);
 
-/* The hash that tamis_builder_add uses, for one key and for many.  Several threads may hash at
- * once, also while others add. */
+/* The hash that tamis_builder_add uses, for one key and for many; of a hash of more than 64 bits
+ * (compatible formats) the lower 64.  Several threads may hash at once, also while others add. */
 TAMIS_API uint64_t tamis_builder_hash(const tamis_builder *builder, const void *key, size_t length);
 TAMIS_API void tamis_builder_hash_batch(const tamis_builder *builder, const void *const *keys,
                                         const size_t *lengths, size_t count, uint64_t *hashes);
 
-/* A composer for composite keys that hashes as the filter will.  Add what it gives with
+/* A composer for composite keys that hashes as the filter will.  Pass its result to
  * tamis_builder_add_hash.  It may outlive the builder.  Compatible formats: E_UNSUPPORTED. */
 TAMIS_API tamis_status tamis_builder_composer(const tamis_builder *builder, tamis_composer **out);
 
 /* Number of keys added so far, duplicates included. */
 TAMIS_API uint64_t tamis_builder_count(const tamis_builder *builder);
 
-/* Builds the filter.  A key that was added several times is in it once.  Afterwards, also on
- * failure, the only legal call on the builder is tamis_builder_free. */
+/* Builds the filter.  A key that was added several times is in it once (except in compatible
+ * formats that keep copies).  Afterwards, also on failure, the only legal call on the builder is
+ * tamis_builder_free, which accepts NULL.  Errors are those of tamis_build, and E_IO.  Time: linear
+ * in the number of keys. */
 TAMIS_API tamis_status tamis_builder_finish(tamis_builder *builder, tamis_filter **out);
 TAMIS_API void tamis_builder_free(tamis_builder *builder);
 
@@ -467,8 +495,7 @@ typedef struct tamis_facts {
     { .struct_size = sizeof(tamis_facts) }
 #endif
 
-/* Fills `facts`.  Time: one pass over the table where the fill must be counted (bloom, block,
- * counting, growing); constant otherwise. */
+/* Fills `facts`.  Time: one pass over the table; constant for static kinds. */
 TAMIS_API tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts);
 
 /* The same in constant time, without the results of a pass over the table of a filter that accepts
@@ -477,8 +504,10 @@ TAMIS_API tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts 
 
 /* ----------------------------------------------------------------------- sizing */
 
-/* The classic formulas, exact: m = ceil(-n ln p / (ln 2)^2), k = round(m/n ln 2) limited to
- * 1..1000, p = (1 - e^(-kn/m))^k.  0 for invalid arguments (k: 1). */
+/* The classic formulas for n keys, m bits and k hash functions, exact:
+ * bits m = ceil(-n ln p / (ln 2)^2), hashes k = round(m/n ln 2) limited to 1..1000,
+ * fpr p = (1 - e^(-kn/m))^k, and keys: the largest n for which p holds.
+ * They return 0 for invalid arguments (hashes: 1). */
 TAMIS_API uint64_t tamis_classic_bits(uint64_t keys, double fpr);
 TAMIS_API uint32_t tamis_classic_hashes(uint64_t bits, uint64_t keys);
 TAMIS_API double tamis_classic_fpr(uint64_t bits, uint32_t hashes, uint64_t keys);
@@ -506,13 +535,17 @@ typedef struct tamis_sizing {
 #endif
 
 /* Computes the size of the filter that `options` (kind, capacity, fpr or bytes, bits, hashes,
- * arity) describe; creates nothing.  With `bytes`: the lowest false positive rate that fits.  With
- * `format`: kind, hashes, width, fpr and cache_lines as that system has them, and in `bytes` the
- * table (RedisBloom: and its header). */
+ * arity) describe; creates nothing.  With `bytes`: the lowest false positive rate that fits.
+ * Errors are those of tamis_create, without E_STATIC.
+ *
+ * With `format`: `bytes` is the table (RedisBloom: and its header), `fpr` the system's target (0:
+ * it has none), and bits_per_key, fpr_at_half, fpr_at_double and build_bytes are 0.  E_UNSUPPORTED
+ * if the size depends on the keys (rocksdb, xor8 and the other formats of xor_singleheader). */
 TAMIS_API tamis_status tamis_size(const tamis_options *options, tamis_sizing *sizing);
 
 /* The expected false positive rate of the filter that `options` describe when it holds `keys`
- * keys, whatever its capacity; 1 if it cannot hold them. */
+ * keys, whatever its capacity; 1 if it cannot hold them.  Errors as above; E_UNSUPPORTED for a
+ * compatible format. */
 TAMIS_API tamis_status tamis_size_fpr(const tamis_options *options, uint64_t keys, double *fpr);
 
 /* What the filter must support, for TAMIS_AUTO and tamis_plan. */
@@ -536,8 +569,8 @@ typedef struct tamis_advice {
     { .struct_size = sizeof(tamis_advice) }
 #endif
 
-/* Chooses a kind for `options` (capacity, fpr or bytes, needs) and gives the reason.
- * E_ARGUMENT, with `why` filled in, if no kind supports all needs. */
+/* Chooses a kind for `options` (capacity, fpr or bytes, needs; no other field counts) and gives the
+ * reason.  E_ARGUMENT, with `why` filled in, if no kind supports all needs; E_FPR. */
 TAMIS_API tamis_status tamis_plan(const tamis_options *options, tamis_advice *advice);
 
 /* -------------------------------------------------------------- bytes and files */
@@ -546,7 +579,8 @@ typedef struct tamis_open_options {
     size_t struct_size;
     const char *format;    /* NULL: detected from the content; see tamis_format_detect */
     const uint8_t *secret; /* for a keyed filter: E_SECRET without, E_WRONG_SECRET with another */
-    bool map;              /* tamis_open: map the file instead of reading it: see there */
+    bool map;              /* tamis_open: map the file instead of reading it: see there.  Ignored
+                              with `update` */
     bool unverified;       /* tamis_view: do not verify checksums yet: see tamis_verify */
     bool shared;           /* as in tamis_options */
     bool portable;         /* as in tamis_options */
@@ -567,7 +601,8 @@ TAMIS_API uint64_t tamis_encoded_size(const tamis_filter *filter);
 
 /* Writes the filter in the .tamis format (doc/format.md), or in its compatible format, into
  * `capacity` bytes at `buffer`.  `*length`, if not NULL, receives the number of bytes written.
- * The same filter gives the same bytes on every machine. */
+ * E_BUFFER if they are too few, E_CHECKSUM (see tamis_verify).  The same filter gives the same
+ * bytes on every machine.  Time: that of copying and hashing the table. */
 TAMIS_API tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capacity,
                                     size_t *length);
 
@@ -583,7 +618,10 @@ TAMIS_API tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer 
  *
  * The input is untrusted: on TAMIS_OK every later call is safe, whatever the bytes were, and
  * allocation is bounded by a small multiple of `length`.  Checksums are verified, by tamis_view
- * unless `unverified`.  `options` may be NULL. */
+ * unless `unverified`.  `options` may be NULL.  E_FORMAT, E_VERSION, E_TRUNCATED, E_TRAILING,
+ * E_CHECKSUM, E_CORRUPT, E_SECRET, E_WRONG_SECRET, E_PART, E_UNSUPPORTED (`shared`, or a feature of
+ * the other system); E_ARGUMENT also if there is no such format.  Time: a pass over the bytes;
+ * an `unverified` view reads only the header of a .tamis filter. */
 TAMIS_API tamis_status tamis_decode(const void *bytes, size_t length,
                                     const tamis_open_options *options, tamis_filter **out);
 TAMIS_API tamis_status tamis_view(const void *bytes, size_t length,
@@ -592,13 +630,13 @@ TAMIS_API tamis_status tamis_view(const void *bytes, size_t length,
 /* Verifies the checksums of the table: for a mapped file and an `unverified` view.  E_CHECKSUM if
  * it is damaged.  Do not trust negative answers of an unverified filter.  Returns OK at once for
  * any other filter.  Calls that write, copy or merge an unverified filter verify it first and fail
- * with E_CHECKSUM: damage never gets a valid checksum. */
+ * with E_CHECKSUM: damage never gets a valid checksum.  Time: a pass over the table. */
 TAMIS_API tamis_status tamis_verify(const tamis_filter *filter);
 
 /* Writes the filter to a file atomically: writes a temporary file beside it, syncs it, renames it,
  * and syncs the directory.  At any moment, also after a crash, the file is the old or the new
- * version, complete.  Unless `replace`, an existing file is E_EXISTS.  After E_IO errno has the
- * reason. */
+ * version, complete.  Unless `replace`, an existing file is E_EXISTS.  E_CHECKSUM: see
+ * tamis_verify.  After E_IO errno has the reason. */
 TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace);
 
 /* Opens a file.  With `map` the file is mapped read-only and shared with other processes, in time
@@ -606,8 +644,8 @@ TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, 
  * the file must not be truncated while it is mapped (replacing it by rename, as tamis_save does,
  * is fine).  A mapped .tamis file keeps a descriptor open, whose lock prevents tamis_commit of
  * other processes from changing it in place.  Only regular files can be mapped (E_UNSUPPORTED).
- * An update that a crash has interrupted is completed in memory.  After E_IO errno has the
- * reason. */
+ * An update that a crash has interrupted is completed in memory.  `options` may be NULL.  Errors
+ * are those of tamis_decode, and E_IO, after which errno has the reason. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 
@@ -651,7 +689,7 @@ TAMIS_API tamis_status tamis_commit(tamis_filter *filter, uint64_t *written);
 #define TAMIS_SMALL_ANY 0xff
 
 /* The maximum number of bytes that tamis_small_build writes for `count` hashes; 0 if it would
- * refuse.  Any thread. */
+ * refuse. */
 TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);
 
 /* Builds a filter from hashes, duplicates allowed, into `capacity` bytes at `buffer`; `*length`,
@@ -660,21 +698,22 @@ TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);
  * possible in at most that many bytes.  kind: TAMIS_AUTO and the static kinds give the smallest
  * filter; TAMIS_BLOOM (and TAMIS_BLOCK, the same here) builds five times as fast and takes half as
  * much again.  Other kinds: E_UNSUPPORTED.  The same hashes and options give the same bytes, in
- * any order and on any machine.  E_NOMEM, E_BUFFER (not if `capacity` is tamis_small_bound).
- * Any thread. */
+ * any order and on any machine.  E_KIND, E_FPR, E_FPR_TOO_LOW, E_NOMEM, E_BUFFER (not if `capacity`
+ * is tamis_small_bound).
+ * */
 TAMIS_API tamis_status tamis_small_build(const tamis_options *options, const uint64_t *hashes,
                                          size_t count, void *buffer, size_t capacity,
                                          size_t *length);
 
 /* Is the hash possibly in the set?  The bytes are untrusted: nothing outside of them is read, and
  * bytes that no version of this call has written (none at all, an unknown last byte) give true.
- * Any thread. */
+ * */
 TAMIS_API bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash);
 
 /* Creates an empty Bloom filter of the same form that accepts adds: for options->capacity keys at
  * options->fpr, or (with fpr 0) in options->bytes, with the promise of tamis_create.  kind:
  * TAMIS_AUTO, TAMIS_BLOOM or TAMIS_BLOCK.  E_BUFFER, with `*length` set to the required size, if
- * `capacity` bytes at `buffer` are too few; E_FPR_TOO_LOW below 2^-30.  Any thread. */
+ * `capacity` bytes at `buffer` are too few; E_FPR_TOO_LOW below 2^-30. */
 TAMIS_API tamis_status tamis_small_create(const tamis_options *options, void *buffer,
                                           size_t capacity, size_t *length);
 
@@ -690,30 +729,28 @@ TAMIS_API tamis_status tamis_small_add(void *bytes, size_t length, uint64_t hash
  * tamis_encode and tamis_save write its own format.  Such filters cannot be `shared`. */
 
 /* The names of the formats: "tamis", then the compatible formats; NULL past the end.  The strings
- * are static.  Time: constant.  Any thread. */
+ * are static. */
 TAMIS_API const char *tamis_format_at(size_t index);
 
-/* A one-line description of the format; NULL if there is no such format.  Any thread. */
+/* A one-line description of the format; NULL if there is no such format. */
 TAMIS_API const char *tamis_format_description(const char *name);
 
 /* Can tamis_create, tamis_build or a builder make filters of this format?  false for tables of
- * LevelDB and RocksDB, which can only be read, and if there is no such format.  Any thread. */
+ * LevelDB and RocksDB, which can only be read, and if there is no such format. */
 TAMIS_API bool tamis_format_can_create(const char *name);
 
 /* The formats that these bytes could have, most certain first; NULL past the end.  If exactly one
  * is certain, a NULL `format` in tamis_open_options selects it.  Formats without a magic number
- * are only possible matches and must be named.  Time: that of checking lengths and headers.  Any
- * thread. */
+ * are only possible matches and must be named.  Time: that of checking lengths and headers. */
 TAMIS_API const char *tamis_format_detect(const void *bytes, size_t length, size_t index);
 
 /* Selects the format in which the filter will be encoded.  "tamis" stores a filter of any
  * compatible format, with checksums; it can be converted back to its own format later.  E_CONVERT,
  * and nothing changes, if the format cannot hold this filter; E_ARGUMENT if there is no such
- * format.  Time: constant.  Needs exclusive access. */
+ * format. */
 TAMIS_API tamis_status tamis_reformat(tamis_filter *filter, const char *format);
 
-/* The reason why tamis_reformat would refuse: a static sentence; NULL if it would not.
- * Time: constant.  A read-only call. */
+/* The reason why tamis_reformat would refuse: a static sentence; NULL if it would not. */
 TAMIS_API const char *tamis_reformat_reason(const tamis_filter *filter, const char *format);
 
 /* Containers are files that hold several filters: tables of LevelDB ("leveldb-table") and RocksDB
@@ -736,7 +773,7 @@ TAMIS_API tamis_status tamis_container_view(const void *bytes, size_t length,
 /* NULL is allowed. */
 TAMIS_API void tamis_container_free(tamis_container *container);
 
-/* "leveldb-table", "rocksdb-table", "parquet". */
+/* The name of its format: "leveldb-table", "rocksdb-table" or "parquet". */
 TAMIS_API const char *tamis_container_format(const tamis_container *container);
 
 /* The number of its parts: filters, and places where there could be one (Parquet: column chunks
@@ -758,11 +795,12 @@ typedef struct tamis_part {
     { .struct_size = sizeof(tamis_part) }
 #endif
 
-/* Describes a part.  E_ARGUMENT if there is no such index.  Time: constant. */
+/* Describes a part.  E_ARGUMENT if there is no such index. */
 TAMIS_API tamis_status tamis_container_part(const tamis_container *container, size_t index,
                                             tamis_part *part);
 
-/* The filter of a part, with its own copy of the bytes.  E_PART if the part has none. */
+/* The filter of a part, with its own copy of the bytes.  E_PART if the part has none; otherwise as
+ * tamis_decode. */
 TAMIS_API tamis_status tamis_container_filter(const tamis_container *container, size_t index,
                                               tamis_filter **out);
 
@@ -774,8 +812,8 @@ TAMIS_API bool tamis_container_contains(const tamis_container *container, const 
                                         const void *key, size_t length);
 
 /* Writes a copy of the file to `path`, as tamis_save does, with the filter of one part replaced;
- * `path` may be the file itself.  Parquet only; E_MISMATCH if the filter's encoding has another
- * length. */
+ * `path` may be the file itself.  Only for Parquet (E_UNSUPPORTED).  E_PART if the part has no
+ * filter, E_MISMATCH if the filter has another format or another encoded length. */
 TAMIS_API tamis_status tamis_container_replace(const tamis_container *container, size_t index,
                                                const tamis_filter *filter, const char *path,
                                                bool replace);
@@ -832,7 +870,7 @@ TAMIS_API size_t tamis_header_read(const tamis_filter *filter, size_t offset, vo
                                    size_t length);
 
 /* The table of a sub-filter, as `open` or `copy` returned it; NULL past the last and for any other
- * filter.  The caller may read it, and write it between other calls.  Time: constant. */
+ * filter.  The caller may read it, and write it between other calls. */
 TAMIS_API void *tamis_storage_table(const tamis_filter *filter, size_t index);
 
 /* Moves keys of a RedisBloom cuckoo filter to earlier sub-filters and drops the last ones if they
