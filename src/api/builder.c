@@ -2,7 +2,7 @@
  *
  * A builder works in one of three ways, chosen when it is created:
  *
- *   direct    a filter that takes adds and whose capacity is given is created and filled at once
+ *   direct    the capacity is given and the filter accepts adds: each key is added to it at once
  *   collect   our kinds otherwise: hashes are collected (keys.h), and the filter is made when all
  *             are known.  A static one is built from the shards; a dynamic one is sized for the
  *             distinct keys and then filled shard by shard, which visits its table in order.  A
@@ -22,7 +22,7 @@
 
 /* How a builder works. */
 struct way {
-    /* Creates what the keys go to. */
+    /* Creates what receives the keys. */
     tamis_status (*open)(struct tamis_builder *b, const char *temporary);
     /* `hi` may be NULL if the hash is narrow. */
     tamis_status (*add)(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
@@ -153,9 +153,9 @@ static bool has_budget(const tamis_options *o) {
     return o->fpr == 0 && o->bytes != 0 && o->capacity == 0;
 }
 
-/* Once the distinct keys are counted, unless a capacity was given: a budget becomes a false
- * positive rate, and TAMIS_AUTO the kind for that many keys, unless the shards have been made for
- * a static one. */
+/* Plans again when the distinct keys are counted, unless a capacity was given: a budget becomes a
+ * false positive rate, and TAMIS_AUTO becomes the kind for that many keys (a static kind stays: its
+ * shards exist already). */
 static tamis_status settle(struct tamis_builder *b, uint64_t distinct) {
     const struct tamis__hashing hashing = b->spec.hashing;
     tamis_options o = b->options;
@@ -167,7 +167,7 @@ static tamis_status settle(struct tamis_builder *b, uint64_t distinct) {
     return status;
 }
 
-/* Adds a shard's keys to a filter that takes adds, as the hashes that they were. */
+/* Adds the keys of a shard to a filter that accepts adds, with their original hashes. */
 static tamis_status add_group(tamis_filter *f, struct tamis__group *g, uint64_t shard,
                               unsigned lg_shards) {
     uint64_t hashes[TAMIS__HASHED_AT_ONCE];
@@ -283,8 +283,7 @@ static const struct way *way_of(const struct tamis_builder *b) {
     return b->options.capacity != 0 && !is_static && !counts ? &direct : &collect;
 }
 
-/* A budget for an unknown number of keys is spent when they are counted; but it may choose the
- * kind now. */
+/* A budget in bytes becomes a rate when the keys are counted, but the kind is chosen now. */
 static tamis_options without_budget(const tamis_options *o) {
     tamis_options sized = *o;
     if (!has_budget(o) || tamis__is_compat(o)) return sized;
@@ -355,7 +354,7 @@ tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **
     return status;
 }
 
-/* Frees all that the keys went to. */
+/* Frees what received the keys. */
 static void builder_close(struct tamis_builder *b) {
     tamis__keys_free(b->keys);
     tamis_free(b->filter);

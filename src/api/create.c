@@ -2,8 +2,8 @@
  *
  *     options -> spec + settings -> contents -> filter
  *
- * The spec is what the caller wants, checked; the contents are what it comes to, by a family's
- * sizing for our kinds and by the codec's for a compatible format; object.c makes the filter. */
+ * The spec is the checked request.  Sizing turns it into contents: a family's sizing for our kinds,
+ * the codec's for a compatible format.  object.c makes the filter. */
 #include <math.h>
 #include <string.h>
 
@@ -80,8 +80,8 @@ tamis_status tamis__spec_read(const tamis_options *o, struct tamis__spec *spec,
 
 /* ------------------------------------------------------------------- contents */
 
-/* With bits or hashes fixed by the caller the false positive rate is what they come to at
- * capacity, with the same slack that our own sizes have. */
+/* If the caller fixed the bits, the promised rate is that of the filter at capacity, with the same
+ * margin that our own sizes have. */
 static double promised_fpr(const struct tamis__family *family, const struct tamis__spec *spec,
                            const struct tamis__shape *shape) {
     if (spec->bits == 0) return spec->fpr;

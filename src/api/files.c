@@ -16,7 +16,7 @@
 #include "filter/codec.h"
 #include "tamis.h"
 
-/* The most bytes that tamis_encode_to writes at once. */
+/* Maximum bytes that tamis_encode_to writes at once. */
 #define STREAM_BYTES ((uint64_t)1 << 20)
 
 uint64_t tamis_encoded_size(const tamis_filter *filter) {

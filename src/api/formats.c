@@ -1,4 +1,4 @@
-/* formats.c - entry points: the formats, which of them some bytes have, and changing it */
+/* formats.c - entry points: the list of formats, detection, and the format of a filter */
 #include <string.h>
 
 #include "api/api.h"
@@ -6,7 +6,7 @@
 #include "file/codecs.h"
 #include "file/native.h"
 
-/* The format of containers by its place among those whose name is no codec's. */
+/* The container formats that do not share the name of a codec, by index. */
 static const struct tamis__container_format *container_at(size_t index) {
     const struct tamis__container_format *f;
     for (size_t i = 0; (f = tamis__container_format_at(i)) != NULL; i++) {
@@ -56,7 +56,7 @@ const char *tamis_format_detect(const void *bytes, size_t length, size_t index) 
 const char *tamis_reformat_reason(const tamis_filter *filter, const char *format) {
     const struct tamis__codec *codec = format == NULL ? NULL : tamis__codec_find(format);
     if (filter == NULL || codec == NULL) return "there is no such format";
-    if (strchr(format, ':') != NULL) return "parameters are for making a filter, not for one made";
+    if (strchr(format, ':') != NULL) return "parameters apply only when a filter is created";
     return tamis__compat_reason(codec, filter);
 }
 

@@ -3,7 +3,7 @@
 #include "family/small_filter.h"
 #include "plan/plan.h"
 
-/* In so few keys bloom and block differ in nothing, and the static kinds are all linear systems. */
+/* With so few keys bloom and block are the same, and every static kind is a linear system. */
 static tamis_status small_kind(tamis_kind *kind) {
     switch (*kind) {
         case TAMIS_BLOOM:

@@ -1,4 +1,4 @@
-/* status.c - the words of the status map, and the version */
+/* status.c - entry points: names and texts of the statuses, and the version */
 #include "tamis.h"
 
 #define TEXT2(x) #x

@@ -78,7 +78,7 @@ static uint64_t reach(enum tamis__graph graph, const struct tamis__geometry *g, 
     return end < slots ? end : slots;
 }
 
-/* Where a sweep stands when it has added bucket b: how far its keys reach, and which slots no
+/* The state of a sweep after it has added bucket b: how far its keys reach, and which slots no
  * later key of either side can have.  In mirrored slots if it comes from the right. */
 static void horizon(const struct job *job, bool mirrored, size_t bucket, uint64_t *reached,
                     uint64_t *final) {

@@ -78,8 +78,7 @@ void tamis__group_free(struct tamis__group *group);
 /* Drops repeats, on several threads.  OK or E_NOMEM, after which the group cannot be used. */
 tamis_status tamis__group_distinct(struct tamis__group *group, unsigned threads);
 
-/* Is the beginning of the group free of repeats?  Distinguishes sets with many from sets with none.
- */
+/* Has the beginning of the group no repeats?  Distinguishes sets with many from sets with none. */
 bool tamis__group_looks_distinct(const struct tamis__group *group);
 
 /* Sorts the hashes within each bucket, and so all of them. */

@@ -36,8 +36,7 @@ bool tamis__linear_check(const struct tamis__linear *shape, uint64_t bytes);
 
 bool tamis__linear_contains(const struct tamis__linear *shape, const uint8_t *table, uint64_t hash);
 
-/* ---- packed: the same table to the byte, for callers that choose slots and seeds (small_filter.c)
- */
+/* ---- packed: the same table to the byte, if the caller chooses slots and seed (small_filter.c) */
 
 #define TAMIS__LINEAR_SLOTS_MAX ((uint64_t)1 << 40)
 

@@ -1,4 +1,4 @@
-/* systems.c - the functions of a codec, with the defaults of those that are NULL */
+/* codec_defaults.c - the functions of a codec, with the defaults of those that are NULL */
 #include <string.h>
 
 #include "compat/registry.h"

@@ -33,7 +33,7 @@ enum tamis__empty_part {
     TAMIS__EMPTY_IS_A_FILTER   /* the codec decodes it */
 };
 
-/* The parts that may know a key. */
+/* The parts whose filters cover a key. */
 enum tamis__coverage {
     TAMIS__COVERED_BY_ALL,
     TAMIS__COVERED_BY_ONE,
@@ -59,7 +59,7 @@ struct tamis__container_format {
     /* NULL: all. */
     enum tamis__coverage (*cover)(const tamis_container *c, const void *key, size_t length,
                                   size_t *part);
-    /* "GROUP/NAME": NAME alone stands for all parts that end so.  NULL: the index. */
+    /* "GROUP/NAME"; NAME alone selects all parts that end with it.  NULL: the index. */
     void (*part_name)(const tamis_container *c, size_t index, char name[TAMIS_PART_NAME]);
 };
 
@@ -68,7 +68,7 @@ struct tamis__container_format {
 /* Appends a part: E_NOMEM, E_UNSUPPORTED if there are more than the file has room for. */
 tamis_status tamis__part_add(tamis_container *c, const struct tamis__part *part);
 
-/* Does the name stand for the part? */
+/* Does the name select the part? */
 bool tamis__part_is(const tamis_container *c, size_t index, const char *name);
 void tamis__part_name(const tamis_container *c, size_t index, char name[TAMIS_PART_NAME]);
 

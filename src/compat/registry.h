@@ -32,7 +32,7 @@ const struct tamis__container_format *tamis__container_format_at(size_t index);
 const struct tamis__family *tamis__compat_family_of(tamis_kind kind, uint32_t layout);
 const struct tamis__compat_hash *tamis__compat_hash_of(unsigned id);
 
-/* ---- systems.c: the codecs' functions, with the defaults of those that are NULL */
+/* ---- codec_defaults.c: the codecs' functions, with the defaults of those that are NULL */
 
 enum tamis__detection tamis__compat_detect(const struct tamis__codec *codec, const uint8_t *bytes,
                                            uint64_t length);

@@ -61,8 +61,8 @@ static double beside(const struct tamis__places *of, double keys, double fill) {
            pow(fill, of->hashes - visits);
 }
 
-/* Without those.  Where f^k underflows a double the excess may overflow one: their product is
- * negligible, and must not become a NaN. */
+/* The rate without that addition.  Where f^k underflows a double the excess may overflow one: their
+ * product is negligible, and must not become a NaN. */
 static double base_fpr(const struct tamis__places *of, double keys, double fill) {
     const double independent = pow(fill, of->hashes);
     return independent > 0 ? independent * pairs_excess(of, keys, fill) : 0;

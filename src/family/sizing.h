@@ -28,7 +28,7 @@ bool tamis__fits_table(const struct tamis__family *family, uint64_t bytes,
                        const struct tamis__spec *spec);
 
 /* The lowest rate of `family` whose table for spec->capacity keys takes at most `bytes`
- * bytes: sets spec->rate.  E_TOO_BIG if not even the highest rate fits. */
+ * bytes: sets spec->fpr.  E_TOO_BIG if not even the highest rate fits. */
 tamis_status tamis__fpr_for_table(const struct tamis__family *family, uint64_t bytes,
                                   struct tamis__spec *spec);
 

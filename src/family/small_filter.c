@@ -134,7 +134,7 @@ static double bloom_fpr(struct bloom_size b, double keys) {
     return pow(fill, k) * (1 + k * (k - 1) / 2 * variance / (fill * fill));
 }
 
-/* What a table is to come to. */
+/* What a table must reach. */
 struct bloom_goal {
     struct bloom_size min; /* no fewer bytes than these */
     double keys, fpr;
@@ -156,7 +156,7 @@ static struct bloom_size bloom_size(const struct tamis__spec *spec, uint64_t key
     b.hashes = (uint32_t)(0.5 - log2(spec->fpr));
     if (b.hashes == 0) b.hashes = 1;
     b.bytes = tamis__classic_bits(keys, spec->fpr) / 8 + 1;
-    /* Just the fewest, because so a set never takes more than a larger one, and tamis_small_bound
+    /* Exactly the fewest, so that a set never takes more than a larger one, and tamis_small_bound
      * need not know how many hashes are repeats. */
     const struct bloom_goal goal = {b, (double)keys, spec->fpr};
     b.bytes = tamis__smallest(b.bytes, TABLE_MAX, bloom_meets, &goal);

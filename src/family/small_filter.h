@@ -20,7 +20,7 @@ tamis_status tamis__small_add(uint8_t *bytes, size_t length, uint64_t hash, bool
 
 /* E_FPR, E_FPR_TOO_LOW. */
 tamis_status tamis__small_check(const struct tamis__spec *spec);
-/* The most bytes that a filter of `count` hashes takes; 0: too many. */
+/* Maximum bytes that a filter of `count` hashes takes; 0: too many. */
 size_t tamis__small_bound(const struct tamis__spec *spec, size_t count);
 tamis_status tamis__small_build(const struct tamis__spec *spec, const tamis_allocator *a,
                                 const uint64_t *hashes, size_t count,

@@ -1,4 +1,4 @@
-/* lock.h - locks, and what else the files of this directory that use the disk share
+/* lock.h - locks, and other functions that the files of this folder share
  *
  * Two advisory locks on a .tamis file, of one byte each, separate readers and writers.  They belong
  * to the descriptor and vanish with the process:

@@ -5,10 +5,10 @@
  * from, and hand it to the filter afterwards.  A few formats must build a table (packed,
  * compressed); then the filter owns it and the block is no longer needed.
  *
- * A codec of a compatible format parses its header into a `tamis__contents`; src/compat/systems.c
- * makes the filter and has the defaults for functions that are NULL.  It trusts nothing: every
- * length and relation is checked before anything is allocated, and no more is allocated than there
- * are bytes. */
+ * A codec of a compatible format parses its header into a `tamis__contents`;
+ * codec_defaults.c makes the filter and has the defaults for functions that are NULL.  A codec
+ * trusts nothing: every length and relation is checked before anything is allocated, and no more is
+ * allocated than there are bytes. */
 #ifndef TAMIS_FILTER_CODEC_H
 #define TAMIS_FILTER_CODEC_H
 
@@ -43,26 +43,26 @@ struct tamis__codec {
     /* NULL: certain of bytes that `decode` accepts as its own variant. */
     enum tamis__detection (*detect)(const struct tamis__codec *codec, const uint8_t *bytes,
                                     uint64_t length);
-    /* The same of the header alone: the tables begin as zeros in `settings->pages`.  NULL: there is
-     * no such header. */
+    /* Makes a filter from its header alone, with tables of zeros in `settings->pages`.  NULL: not
+     * supported. */
     tamis_status (*open_header)(const uint8_t *header, uint64_t length,
                                 const struct tamis__settings *settings, tamis_filter **out);
     uint64_t (*encoded_size)(const tamis_filter *f);
     /* `buffer` has room for encoded_size bytes. */
     void (*encode)(const tamis_filter *f, uint8_t *buffer);
-    /* Another reason why a filter cannot be written in this format; NULL if it can, or if all can.
-     */
+    /* A further reason why a filter cannot be written in this format, or NULL.  May be NULL. */
     const char *(*reason)(const struct tamis__codec *codec, const tamis_filter *f);
-    /* A remark for `tamis info`; NULL: none.  May be NULL itself. */
+    /* tamis_facts.note, or NULL.  May be NULL. */
     const char *(*note)(const tamis_filter *f);
 
     /* ---- compatible formats; NULL for our own */
 
-    /* Those of all its filters, and the reason for others.  NULL: the functions set and check. */
+    /* Family and hash of every filter of the format, and the reason why others cannot be written
+     * in it.  NULL: `decode` and `make` set them, `reason` checks them. */
     const struct tamis__family *family;
     const struct tamis__compat_hash *hash;
     const char *refusal;
-    /* Does the format have room for its numbers?  A .tamis file may have stored any.  NULL: yes. */
+    /* Do the filter's numbers fit into the format?  A .tamis file may contain any.  NULL: yes. */
     bool (*holds)(const tamis_filter *f);
     const void *variant; /* the codec's own, if several codecs share functions */
 

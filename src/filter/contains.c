@@ -8,7 +8,7 @@
  *     tamis_contains        f->contains_key   XXH3 without a seed, inlined, and then the same; or
  *                                             any other hash
  *
- * A key that the filter does not take is "possibly in the set": false would be a promise. */
+ * A key that the filter cannot hash is "possibly in the set": false would be a promise. */
 #include "filter/family.h"
 #include "hash/xxh3.h"
 

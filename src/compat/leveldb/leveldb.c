@@ -11,7 +11,7 @@
  *   - k above 30 is reserved for other encodings, and 0 was never written: the reader answers
  *     "may match" for both, and so does this one, with a note.
  *   - A filter of fewer than two bytes matches nothing there.  Here it is an error: a truncated
- * file must not answer "absent". */
+ *     file must not answer "absent". */
 #include <math.h>
 
 #include "compat/common/compat_bloom.h"

@@ -166,7 +166,7 @@ static uint64_t parquet_encoded_size(const tamis_filter *f) {
     return write_header(bytes, header) + bytes;
 }
 
-/* Every block is as long as HEADER_MAX, so the header can be written in place. */
+/* `buffer` has room for HEADER_MAX bytes, since a block is that long. */
 static void parquet_encode(const tamis_filter *f, uint8_t *buffer) {
     const uint64_t bytes = f->shape.word[BLOCKS] * BLOCK;
     memcpy(buffer + write_header(bytes, buffer), f->table, (size_t)bytes);

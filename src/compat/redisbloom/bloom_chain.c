@@ -184,7 +184,7 @@ TAMIS_TEMPLATE bool contains_in(const struct tamis__redisbloom *c, struct tamis_
     return false;
 }
 
-/* A page that cannot be read must not pass for one that has the key. */
+/* A page that cannot be read must not count as one that has the key. */
 TAMIS_TEMPLATE tamis_status add_to(struct tamis__redisbloom *c, struct tamis__hash h,
                                    const tamis_storage *s, bool *fresh) {
     bool failed = false;

@@ -287,7 +287,7 @@ static unsigned bucket_count(const struct tamis__redisbloom *c, const struct tam
     return failed ? 1 : count;
 }
 
-/* As RedisBloom counts: a bucket that is both of the key's counts twice. */
+/* As RedisBloom counts: if both buckets of the key are the same, its slots count twice. */
 static unsigned redis_count(const tamis_filter *f, struct tamis__hash h) {
     const struct tamis__redisbloom *c = tamis__const_subs(f);
     const struct redis_key p = fingerprint_of(h.lo);

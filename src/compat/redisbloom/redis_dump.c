@@ -186,7 +186,7 @@ static void walk_chain(struct tamis__reader *r, unsigned version, struct target 
     for (size_t i = 0; i < c->count && !r->bad; i++) walk_sub(r, version, t);
 }
 
-/* Versions before 4 know one size of sub-filter and nothing to choose. */
+/* Before version 4 all sub-filters have one size, and there are no parameters. */
 static void walk_cuckoo(struct tamis__reader *r, unsigned version, struct target *t) {
     const bool old = version < 4;
     struct tamis__redisbloom *c = &t->filter;

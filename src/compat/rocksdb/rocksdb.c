@@ -9,7 +9,7 @@
  *
  * Quirks
  *   - The reader answers "may match" for a filter that it does not understand; so does this one,
- * with a note.  Five bytes, or none, are a filter of no keys, which matches nothing.
+ *     with a note.  Five bytes, or none, are a filter of no keys, which matches nothing.
  *   - Keys come sorted; a hash that equals the one before it is dropped.
  *   - The size of a ribbon depends on the hash of its first key.
  *   - Newer versions round sizes to those of the allocator (optimize_filters_for_memory): such
@@ -277,8 +277,8 @@ static tamis_status rocksdb_build(const struct tamis__spec *spec, const uint64_t
     return TAMIS_OK;
 }
 
-/* Would a reader understand the five bytes, and take bytes that are kept unchanged for a filter
- * that matches everything? */
+/* Does RocksDB's reader accept the five bytes, and read bytes that are kept unchanged as a filter
+ * that matches every key? */
 static bool rocksdb_holds(const tamis_filter *f) {
     const uint64_t blocks = f->shape.word[BLOCKS], k = f->shape.word[HASHES];
     struct tamis__contents contents;

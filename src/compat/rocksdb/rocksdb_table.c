@@ -15,7 +15,7 @@
  *     absent.  The properties, a block of names and values, say so; then the filter is not read.
  *     Tables without that property are older than it, or have all keys.
  *   - Ingestion may write the global sequence number of a table into its properties.  Their
- * checksum remains that of number 0. */
+ *     checksum remains that of number 0. */
 #include "compat/common/crc.h"
 #include "compat/common/hashes.h"
 #include "compat/common/table_blocks.h"

@@ -7,7 +7,7 @@
  * Quirks
  *   - There is no header: any file whose length is four times a power of two could be one.
  *   - Decode accepts any number of buckets, but the library finds keys only if it is a power of
- * two: other lengths are rejected here.
+ *     two: other lengths are rejected here.
  *   - The original evicts at random: the bytes are equal as long as nothing was evicted. */
 #include <math.h>
 

@@ -38,7 +38,7 @@ check 'convert to tamis' -- "$TAMIS" convert --to tamis -o kept.tamis small.guav
 check 'convert back' -- "$TAMIS" convert --to guava -o back.guava kept.tamis
 same 'convert back: the same bytes' small.guava back.guava
 check 'not to a third system' rc=2 err='cannot become leveldb: .*keys are needed' -- "$TAMIS" convert --to leveldb -o x small.guava
-check 'convert takes no parameters' rc=2 err='cannot become tamis:seed=1: parameters are for making' -- "$TAMIS" convert --to tamis:seed=1 -o x small.guava
+check 'convert takes no parameters' rc=2 err='cannot become tamis:seed=1: parameters apply only when a filter is created' -- "$TAMIS" convert --to tamis:seed=1 -o x small.guava
 
 # changed
 cp small.guava more.guava
