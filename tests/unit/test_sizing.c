@@ -200,9 +200,43 @@ static void test_sizes_from_bytes(void **state) {
     }
 }
 
+/* A size that depends on the keys, and a rate that only the other system knows, are errors. */
+static void test_compat(void **state) {
+    const char *name;
+    (void)state;
+    for (size_t i = 1; (name = tamis_format_at(i)) != NULL; i++) {
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_sizing s = TAMIS_SIZING_INIT;
+        double fpr;
+        o.format = name;
+        o.capacity = 1000;
+        if (!tamis_format_can_create(name)) continue;
+        const tamis_status status = tamis_size(&o, &s);
+        assert_true(status == TAMIS_OK ? s.bytes != 0 : status == TAMIS_E_UNSUPPORTED);
+        assert_int_equal(tamis_size_fpr(&o, 1000, &fpr), TAMIS_E_UNSUPPORTED);
+    }
+}
+
+/* Only bloom and counting have a number of bits and hash functions to fix. */
+static void test_fixed_bits(void **state) {
+    (void)state;
+    for (tamis_kind k = TAMIS_AUTO; (k = tamis_kind_next(k)) != TAMIS_AUTO;) {
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_sizing s = TAMIS_SIZING_INIT;
+        o.kind = k;
+        o.capacity = 100;
+        o.bits = 1000;
+        o.hashes = 7;
+        const bool takes = k == TAMIS_BLOOM || k == TAMIS_COUNTING;
+        assert_int_equal(tamis_size(&o, &s), takes ? TAMIS_OK : TAMIS_E_ARGUMENT);
+    }
+}
+
 int main(int argc, char **argv) {
     quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compat),
+        cmocka_unit_test(test_fixed_bits),
         cmocka_unit_test(test_products_are_rounded),
         cmocka_unit_test(test_classic_numbers),
         cmocka_unit_test(test_classic_inverses),
