@@ -699,15 +699,13 @@ TAMIS_API size_t tamis_small_bound(const tamis_options *options, size_t count);
  * filter; TAMIS_BLOOM (and TAMIS_BLOCK, the same here) builds five times as fast and takes half as
  * much again.  Other kinds: E_UNSUPPORTED.  The same hashes and options give the same bytes, in
  * any order and on any machine.  E_KIND, E_FPR, E_FPR_TOO_LOW, E_NOMEM, E_BUFFER (not if `capacity`
- * is tamis_small_bound).
- * */
+ * is tamis_small_bound). */
 TAMIS_API tamis_status tamis_small_build(const tamis_options *options, const uint64_t *hashes,
                                          size_t count, void *buffer, size_t capacity,
                                          size_t *length);
 
 /* Is the hash possibly in the set?  The bytes are untrusted: nothing outside of them is read, and
- * bytes that no version of this call has written (none at all, an unknown last byte) give true.
- * */
+ * bytes that no version of this call has written (none at all, an unknown last byte) give true. */
 TAMIS_API bool tamis_small_contains(const void *bytes, size_t length, uint64_t hash);
 
 /* Creates an empty Bloom filter of the same form that accepts adds: for options->capacity keys at
