@@ -123,22 +123,6 @@ static void container_lock(const char *path) {
     }
 }
 
-/* Bytes that identify a .tamis file. */
-#define OWN_BYTES 64
-
-/* The source with its format.  --from is for files whose format cannot be detected; a .tamis file
- * among them is still read as such, because some formats would accept its bytes and then miss its
- * keys. */
-static struct source source_read(const struct source *given) {
-    struct source source = *given;
-    uint8_t bytes[OWN_BYTES];
-    if (given->format == NULL) return source;
-    const size_t length = file_begins(given->path, bytes, sizeof bytes);
-    const char *known = tamis_format_detect(bytes, length, 0);
-    if (known != NULL && strcmp(known, "tamis") == 0) source.format = NULL;
-    return source;
-}
-
 /* Checks what can be checked before the file is opened, and prepares to change it. */
 static tamis_open_options open_options(const struct source *source, enum open_mode mode) {
     tamis_open_options options = TAMIS_OPEN_INIT;
@@ -163,38 +147,21 @@ static tamis_open_options open_options(const struct source *source, enum open_mo
     return options;
 }
 
-static tamis_status open_verified(const struct source *source, enum open_mode mode,
-                                  tamis_filter **filter) {
+tamis_filter *filter_or_container_open(const struct source *source, enum open_mode mode,
+                                       tamis_container **container) {
+    tamis_filter *filter = NULL;
     const tamis_open_options options = open_options(source, mode);
     errno = 0;
-    tamis_status status = tamis_open(source->path, &options, filter);
-    if (status == TAMIS_OK && options.map) status = tamis_verify(*filter);
-    return status;
-}
-
-tamis_filter *filter_open(const struct source *given, enum open_mode mode) {
-    const struct source source = source_read(given);
-    tamis_filter *filter = NULL;
-    const tamis_status status = open_verified(&source, mode, &filter);
-    if (status != TAMIS_OK) cannot_open(&source, status, errno);
+    tamis_status status = container != NULL
+                              ? tamis_open_any(source->path, &options, &filter, container)
+                              : tamis_open(source->path, &options, &filter);
+    if (status == TAMIS_OK && filter != NULL && options.map) status = tamis_verify(filter);
+    if (status != TAMIS_OK) cannot_open(source, status, errno);
     return filter;
 }
 
-tamis_filter *filter_or_container_open(const struct source *given, enum open_mode mode,
-                                       tamis_container **container) {
-    const struct source source = source_read(given);
-    tamis_filter *filter = NULL;
-    const tamis_status status = open_verified(&source, mode, &filter);
-    const int error = errno;
-    *container = NULL;
-    if (status == TAMIS_OK && strcmp(filter_facts_brief(filter).format, "tamis") == 0) {
-        return filter;
-    }
-    *container = container_open(&source);
-    if (*container == NULL && status != TAMIS_OK) cannot_open(&source, status, error);
-    if (*container == NULL) return filter;
-    tamis_free(filter);
-    return NULL;
+tamis_filter *filter_open(const struct source *source, enum open_mode mode) {
+    return filter_or_container_open(source, mode, NULL);
 }
 
 static tamis_facts facts_by(tamis_status (*info)(const tamis_filter *, tamis_facts *),
@@ -430,8 +397,7 @@ uint64_t filter_save_back(const struct source *source, tamis_filter *filter) {
     return written;
 }
 
-tamis_container *container_open(const struct source *given) {
-    const struct source read = source_read(given), *const source = &read;
+tamis_container *container_open(const struct source *source) {
     tamis_open_options options = TAMIS_OPEN_INIT;
     tamis_container *container;
     struct stat file;

@@ -30,8 +30,7 @@ enum open_mode {
 /* Opens it or dies.  A filter that cannot be verified is never used. */
 tamis_filter *filter_open(const struct source *source, enum open_mode mode);
 
-/* Opens a file that holds one filter, or several: returns NULL and sets *container if several.
- * A .tamis file is opened once. */
+/* The same for a file that may hold several filters: then returns NULL and sets *container. */
 tamis_filter *filter_or_container_open(const struct source *source, enum open_mode mode,
                                        tamis_container **container);
 

@@ -577,7 +577,8 @@ TAMIS_API tamis_status tamis_plan(const tamis_options *options, tamis_advice *ad
 
 typedef struct tamis_open_options {
     size_t struct_size;
-    const char *format;    /* NULL: detected from the content; see tamis_format_detect */
+    const char *format;    /* NULL: detected from the content; see tamis_format_detect.  A .tamis
+                              file is read as such in any case. */
     const uint8_t *secret; /* for a keyed filter: E_SECRET without, E_WRONG_SECRET with another */
     bool map;              /* tamis_open: map the file instead of reading it: see there.  Ignored
                               with `update` */
@@ -767,6 +768,12 @@ TAMIS_API tamis_status tamis_container_open(const char *path, const tamis_open_o
 TAMIS_API tamis_status tamis_container_view(const void *bytes, size_t length,
                                             const tamis_open_options *options,
                                             tamis_container **out);
+
+/* Opens a file that holds one filter or several, reading it once.  Without `part` and `update`, a
+ * container is opened as by tamis_container_open, and `*filter` is NULL.  Otherwise the call is
+ * tamis_open, and `*container` is NULL. */
+TAMIS_API tamis_status tamis_open_any(const char *path, const tamis_open_options *options,
+                                      tamis_filter **filter, tamis_container **container);
 
 /* NULL is allowed. */
 TAMIS_API void tamis_container_free(tamis_container *container);

@@ -76,6 +76,12 @@ const struct tamis__container_format *tamis__container_detect(const char *format
                                                               const uint8_t *bytes,
                                                               uint64_t length);
 
+/* Opens a container whose bytes it frees or unmaps at the end, by their storage.  On failure they
+ * stay the caller's. */
+tamis_status tamis__container_take(const uint8_t *bytes, uint64_t length,
+                                   enum tamis__storage storage, uint64_t block_bytes,
+                                   const tamis_open_options *options, tamis_container **out);
+
 /* The filter of that name, or the only one; E_PART. */
 tamis_status tamis__container_pick(const tamis_container *c, const char *part, tamis_filter **out);
 

@@ -11,6 +11,7 @@ const struct tamis__container_format *tamis__container_detect(const char *format
                                                               const uint8_t *bytes,
                                                               uint64_t length) {
     const struct tamis__container_format *f;
+    if (tamis__native_begins(bytes, length)) return NULL;
     for (size_t i = 0; (f = tamis__container_format_at(i)) != NULL; i++) {
         if (format != NULL && strcmp(f->name, format) != 0) continue;
         if (f->detect(bytes, length)) return f;
@@ -25,30 +26,44 @@ void tamis_container_free(tamis_container *c) {
     const tamis_allocator a = c->allocator;
     if (c->format->close != NULL) c->format->close(c);
     tamis__release(&a, c->parts, c->room * sizeof *c->parts);
-    if (c->mapped) {
-        struct tamis__mapping m = {(uint8_t *)(uintptr_t)c->bytes, c->length, -1};
+    uint8_t *bytes = (uint8_t *)(uintptr_t)c->bytes;
+    if (c->storage == TAMIS__MAPPED) {
+        struct tamis__mapping m = {bytes, c->block_bytes, -1};
         tamis__file_unmap(&m);
+    } else if (c->storage == TAMIS__OWNED) {
+        tamis__table_free(&a, bytes, c->block_bytes);
     }
     tamis__release(&a, c, sizeof *c);
 }
 
 static tamis_status open_bytes(const uint8_t *bytes, uint64_t length,
-                               const tamis_open_options *options, bool mapped,
-                               tamis_container **out) {
+                               const tamis_open_options *options, tamis_container **out) {
     const struct tamis__container_format *format =
         tamis__container_detect(options->format, bytes, length);
     if (format == NULL) return TAMIS_E_FORMAT;
     tamis_container *c = tamis__alloc(&options->allocator, sizeof *c);
     if (c == NULL) return TAMIS_E_NOMEM;
-    *c = (struct tamis_container){
-        .format = format, .bytes = bytes, .length = length, .allocator = options->allocator};
+    *c = (struct tamis_container){.format = format,
+                                  .bytes = bytes,
+                                  .length = length,
+                                  .storage = TAMIS__BORROWED,
+                                  .allocator = options->allocator};
     const tamis_status status = format->open(c);
     if (status != TAMIS_OK) {
         tamis_container_free(c);
         return status;
     }
-    c->mapped = mapped;
     *out = c;
+    return TAMIS_OK;
+}
+
+tamis_status tamis__container_take(const uint8_t *bytes, uint64_t length,
+                                   enum tamis__storage storage, uint64_t block_bytes,
+                                   const tamis_open_options *options, tamis_container **out) {
+    const tamis_status status = open_bytes(bytes, length, options, out);
+    if (status != TAMIS_OK) return status;
+    (*out)->storage = storage;
+    (*out)->block_bytes = block_bytes;
     return TAMIS_OK;
 }
 
@@ -60,7 +75,7 @@ tamis_status tamis_container_view(const void *bytes, size_t length,
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
-    return open_bytes(bytes, length, &o, false, out);
+    return open_bytes(bytes, length, &o, out);
 }
 
 tamis_status tamis_container_open(const char *path, const tamis_open_options *options,
@@ -74,7 +89,7 @@ tamis_status tamis_container_open(const char *path, const tamis_open_options *op
     if (path == NULL) return TAMIS_E_ARGUMENT;
     status = tamis__file_map(path, &m);
     if (status != TAMIS_OK) return status;
-    status = open_bytes(m.bytes, m.length, &o, true, out);
+    status = tamis__container_take(m.bytes, m.length, TAMIS__MAPPED, m.length, &o, out);
     if (status != TAMIS_OK) tamis__file_unmap(&m);
     return status;
 }

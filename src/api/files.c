@@ -66,8 +66,11 @@ static tamis_status decode_in_place(const uint8_t *bytes, uint64_t length,
     if (tamis__container_detect(o->format, bytes, length) != NULL)
         return decode_part(bytes, length, o, out);
     if (o->part != NULL) return TAMIS_E_PART;
-    const struct tamis__codec *codec =
-        o->format != NULL ? tamis__codec_find(o->format) : tamis__codec_detect(bytes, length);
+    /* Some formats would accept the bytes of a .tamis file, and then miss its keys. */
+    const bool native = tamis__native_begins(bytes, length);
+    const struct tamis__codec *codec = native              ? &tamis__native
+                                       : o->format != NULL ? tamis__codec_find(o->format)
+                                                           : tamis__codec_detect(bytes, length);
     if (codec == NULL) {
         const bool known = o->format == NULL || tamis_format_description(o->format) != NULL;
         return known ? TAMIS_E_FORMAT : TAMIS_E_ARGUMENT;
@@ -102,8 +105,8 @@ static void drop_source(const struct source *b, const tamis_allocator *a) {
     }
 }
 
-/* The filter takes the block over.  On failure, and if the filter has made a table of its own, the
- * block is dropped now. */
+/* The filter takes the source over.  On failure, and if the filter has made a table of its own, the
+ * source is dropped now. */
 static tamis_status decode_source(const struct source *b, const tamis_open_options *o,
                                   tamis_filter **out) {
     const tamis_status status = decode_in_place(b->bytes, b->length, o, out);
@@ -243,20 +246,31 @@ tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer *write, vo
     return encode_to(filter, take_to_stream, &stream);
 }
 
-static tamis_status open_mapped(const char *path, tamis_open_options *o, tamis_filter **out) {
+static tamis_status read_source(const char *path, const tamis_open_options *o, struct source *b) {
     struct tamis__mapping m;
+    if (!o->map) {
+        *b = (struct source){.storage = TAMIS__OWNED, .descriptor = -1};
+        return tamis__file_read(path, &o->allocator, &b->bytes, &b->room, &b->length);
+    }
     const tamis_status status = tamis__file_map(path, &m);
-    if (status != TAMIS_OK) return status;
-    const struct source b = mapped_source(&m, TAMIS__MAPPED);
-    o->unverified = true;
-    return decode_source(&b, o, out);
+    if (status == TAMIS_OK) *b = mapped_source(&m, TAMIS__MAPPED);
+    return status;
 }
 
-static tamis_status open_read(const char *path, tamis_open_options *o, tamis_filter **out) {
-    struct source b = {.storage = TAMIS__OWNED, .descriptor = -1};
-    o->unverified = false;
-    const tamis_status status = tamis__file_read(path, &o->allocator, &b.bytes, &b.room, &b.length);
-    return status == TAMIS_OK ? decode_source(&b, o, out) : status;
+/* `container` may be NULL: then a file that holds several filters is opened for one of them. */
+static tamis_status open_source(const char *path, tamis_open_options *o, tamis_filter **out,
+                                tamis_container **container) {
+    struct source b;
+    tamis_status status = read_source(path, o, &b);
+    if (status != TAMIS_OK) return status;
+    o->unverified = o->map;
+    if (container == NULL || o->part != NULL ||
+        tamis__container_detect(o->format, b.bytes, b.length) == NULL) {
+        return decode_source(&b, o, out);
+    }
+    status = tamis__container_take(b.bytes, b.length, b.storage, b.room, o, container);
+    if (status != TAMIS_OK) drop_source(&b, &o->allocator);
+    return status;
 }
 
 /* A filter of which only the pages that change are read and written.  E_UNSUPPORTED, with no
@@ -307,15 +321,26 @@ static tamis_status open_for_update(const char *path, tamis_open_options *o, tam
     return status;
 }
 
-tamis_status tamis_open(const char *path, const tamis_open_options *options, tamis_filter **out) {
+static tamis_status open_file(const char *path, const tamis_open_options *options,
+                              tamis_filter **out, tamis_container **container) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     tamis_open_options o;
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (path == NULL) return TAMIS_E_ARGUMENT;
-    if (o.update) return open_for_update(path, &o, out);
-    return o.map ? open_mapped(path, &o, out) : open_read(path, &o, out);
+    return o.update ? open_for_update(path, &o, out) : open_source(path, &o, out, container);
+}
+
+tamis_status tamis_open(const char *path, const tamis_open_options *options, tamis_filter **out) {
+    return open_file(path, options, out, NULL);
+}
+
+tamis_status tamis_open_any(const char *path, const tamis_open_options *options,
+                            tamis_filter **filter, tamis_container **container) {
+    if (container == NULL) return TAMIS_E_ARGUMENT;
+    *container = NULL;
+    return open_file(path, options, filter, container);
 }
 
 tamis_status tamis_commit(tamis_filter *filter, uint64_t *written) {

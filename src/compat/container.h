@@ -1,7 +1,7 @@
 /* container.h - files that hold several filters: tables of LevelDB and RocksDB, Parquet files
  *
- * A container has the positions of its filters; one codec decodes each, in place.  The bytes are a
- * mapped file or a caller's, and do not change. */
+ * A container has the positions of its filters; one codec decodes each, in place.  The bytes belong
+ * to the container or to a caller, and do not change. */
 #ifndef TAMIS_COMPAT_CONTAINER_H
 #define TAMIS_COMPAT_CONTAINER_H
 
@@ -19,7 +19,8 @@ struct tamis_container {
     const struct tamis__container_format *format;
     const uint8_t *bytes;
     uint64_t length;
-    bool mapped;
+    enum tamis__storage storage; /* of the bytes */
+    uint64_t block_bytes;        /* as allocated or mapped */
     tamis_allocator allocator;
     struct tamis__part *parts;
     size_t count, room;
