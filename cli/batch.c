@@ -115,7 +115,7 @@ static bool take_field(struct piece *piece, const tamis_key_form *form,
             return true;
         }
         if (separator == NULL) {
-            return FAIL(error, "the record has %u field%s, and field %u is wanted", (unsigned)field,
+            return FAIL(error, "the record has %u field%s, and no field %u", (unsigned)field,
                         field == 1 ? "" : "s", (unsigned)form->field);
         }
         at = separator + form->separator_length;
@@ -203,7 +203,7 @@ static bool parse_integer(struct piece piece, bool *negative, uint64_t *size) {
     return true;
 }
 
-static bool no_such_type(struct piece piece, uint32_t type, struct record_error *error) {
+static bool wrong_type(struct piece piece, uint32_t type, struct record_error *error) {
     char text[72];
     record_text(piece.at, piece.length, text, sizeof text);
     const bool strip = piece.length > 0 && piece.at[piece.length - 1] == '\r';
@@ -220,14 +220,14 @@ static bool encode_integer(struct piece *piece, uint32_t type, uint8_t *to,
                                                   : UINT64_MAX;
     const uint64_t low = type == TAMIS_KEY_U64 ? 0 : high + 1;
     if (!parse_integer(*piece, &negative, &size) || size > (negative ? low : high)) {
-        return no_such_type(*piece, type, error);
+        return wrong_type(*piece, type, error);
     }
     piece->length = store_little(to, negative ? 0 - size : size, type == TAMIS_KEY_I32 ? 4 : 8);
     piece->at = to;
     return true;
 }
 
-/* Of what strtod takes: not 0x1p3, nan(7) or blanks in front. */
+/* strtod also accepts 0x1p3, nan(7) and leading blanks. */
 static bool is_decimal(struct piece piece) {
     for (size_t i = 0; i < piece.length; i++) {
         if (strchr("xX(", piece.at[i]) != NULL) return false;
@@ -237,7 +237,7 @@ static bool is_decimal(struct piece piece) {
 
 static bool encode_float(struct piece *piece, uint32_t type, uint8_t *to,
                          struct record_error *error) {
-    char *const text = (char *)to, *end; /* there is room for it, and it is not needed for long */
+    char *const text = (char *)to, *end; /* until the key takes its place */
     const bool single = type == TAMIS_KEY_F32;
     uint32_t single_bits;
     uint64_t bits;
@@ -245,10 +245,10 @@ static bool encode_float(struct piece *piece, uint32_t type, uint8_t *to,
     text[piece->length] = '\0';
     const float narrow = single ? strtof(text, &end) : 0;
     const double value = single ? narrow : strtod(text, &end);
-    /* As integers do not wrap, what is too large is not taken for infinity. */
+    /* A number that is too large is an error, as it is for integers, and not infinity. */
     const bool overflow = isinf(value) && strpbrk(text, "iI") == NULL;
     if (end == text || end != text + piece->length || !is_decimal(*piece) || overflow) {
-        return no_such_type(*piece, type, error);
+        return wrong_type(*piece, type, error);
     }
     memcpy(&single_bits, &narrow, 4);
     memcpy(&bits, &value, 8);

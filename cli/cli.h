@@ -1,6 +1,6 @@
 /* cli.h - what every part of the command shares: exit codes, errors
  *
- * The command stands on include/tamis.h alone.  One file per subcommand (cmd_*.c) parses its
+ * The command uses include/tamis.h only.  One file per subcommand (cmd_*.c) parses its
  * options, opens its filters and hands a job to the pipeline; everything that two of them need
  * has a file of its own.
  *
@@ -48,10 +48,10 @@ void warn(const char *format, ...) PRINTF_LIKE(1, 2);
 /* The same, then exit with EXIT_ERROR. */
 _Noreturn void die(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* One line of talk on stderr, without the name in front. */
+/* The sentence on stderr, without the name in front. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Memory or die. */
+/* Allocate, or die. */
 void *need(size_t size);
 void *need_more(void *block, size_t size);
 

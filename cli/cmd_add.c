@@ -54,8 +54,7 @@ static _Noreturn void add_failed(const struct request *r, const struct add *a,
     /* A key that is repeated fills its few slots long before the table is full. */
     if (a->status == TAMIS_E_FULL && facts->adds + a->added < facts->capacity / 10 * 9) {
         die("'%s' has no slot for another copy of a key that is repeated too often (after %s keys "
-            "of "
-            "the input), and was not changed; remove the repeats first, with 'tamis uniq'",
+            "of the input), and was not changed; remove the repeats first, with 'tamis uniq'",
             r->file, text_count(a->added).at);
     }
     if (a->status == TAMIS_E_FULL) {
@@ -68,7 +67,7 @@ static _Noreturn void add_failed(const struct request *r, const struct add *a,
 
 static void add_summary(const struct request *r, const struct add *a, const tamis_facts *facts,
                         bool brief, uint64_t written) {
-    const struct text added = text_things(a->added, "key"), fresh = text_count(a->fresh);
+    const struct text added = text_plural(a->added, "key"), fresh = text_count(a->fresh);
     if (!brief) {
         say("%s: added %s, %s of them new; now %s, %s, expected rate %s", r->file, added.at,
             fresh.at, filter_distinct_keys(facts).at, text_bytes(facts->encoded_bytes).at,

@@ -76,27 +76,27 @@ static void best(struct row *row, enum measurement what, double elapsed, size_t 
     if (row->nanoseconds[what] == 0 || each < row->nanoseconds[what]) row->nanoseconds[what] = each;
 }
 
-static tamis_options bench_want(const struct bench *b, tamis_kind kind) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = kind;
-    want.capacity = b->n;
-    want.fpr = b->fpr;
-    want.hasher = TAMIS_HASH_NONE;
-    want.threads = run_options_threads(&b->run);
-    return want;
+static tamis_options bench_options(const struct bench *b, tamis_kind kind) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = kind;
+    options.capacity = b->n;
+    options.fpr = b->fpr;
+    options.hasher = TAMIS_HASH_NONE;
+    options.threads = run_options_threads(&b->run);
+    return options;
 }
 
 static void bench_build(const struct bench *b, struct row *row, tamis_filter **filter) {
-    const tamis_options want = bench_want(b, row->kind);
+    const tamis_options options = bench_options(b, row->kind);
     const double start = seconds_now();
-    row->status = tamis_build_hash(&want, b->members, (size_t)b->n, filter);
+    row->status = tamis_build_hash(&options, b->members, (size_t)b->n, filter);
     best(row, BUILD, seconds_now() - start, (size_t)b->n);
 }
 
 static void bench_add(const struct bench *b, struct row *row, bool batches) {
-    const tamis_options want = bench_want(b, row->kind);
+    const tamis_options options = bench_options(b, row->kind);
     tamis_filter *filter;
-    row->status = tamis_create(&want, &filter);
+    row->status = tamis_create(&options, &filter);
     if (row->status != TAMIS_OK) return;
     const double start = seconds_now();
     if (batches) {
@@ -286,7 +286,7 @@ static int bench_main(struct args *args) {
     shuffle(b.members, (size_t)b.n);
     if (!b.json) {
         printf("%s at a rate of %s; nanoseconds per key, best of %d\n\n",
-               text_things(b.n, "key").at, text_fpr(b.fpr).at, ROUNDS);
+               text_plural(b.n, "key").at, text_fpr(b.fpr).at, ROUNDS);
         print_heads();
     }
     for (size_t i = 0; i < b.count; i++) {

@@ -20,49 +20,52 @@ struct build {
 };
 
 struct build_request {
-    tamis_options want;
+    tamis_options options;
     struct request common;
 };
 
 static void build_parse(struct args *args, struct build_request *r) {
-    tamis_options *want = &r->want;
-    const struct binding list[] = {
-        {ARG_OPERAND, .words = &r->common.inputs}, {OPT_KIND, .kind = &want->kind},
-        {OPT_TO, .format = &want->format},         {OPT_FPR, .fpr = &want->fpr},
-        {OPT_NUMBER, .number = &want->capacity},   {OPT_MEMORY, .number = &want->memory, .low = 1},
-        {OPT_SEED, .number = &want->seed},         {0}};
+    tamis_options *options = &r->options;
+    const struct binding list[] = {{ARG_OPERAND, .words = &r->common.inputs},
+                                   {OPT_KIND, .kind = &options->kind},
+                                   {OPT_TO, .format = &options->format},
+                                   {OPT_FPR, .fpr = &options->fpr},
+                                   {OPT_NUMBER, .number = &options->capacity},
+                                   {OPT_MEMORY, .number = &options->memory, .low = 1},
+                                   {OPT_SEED, .number = &options->seed},
+                                   {0}};
     request_parse(&r->common, args, list);
     request_check_output(&r->common);
 }
 
 /* Another system's filter? */
-static bool is_compat(const tamis_options *want) {
-    return want->format != NULL && strcmp(want->format, "tamis") != 0;
+static bool is_compat(const tamis_options *options) {
+    return options->format != NULL && strcmp(options->format, "tamis") != 0;
 }
 
 /* Fills in the rest of the options. */
 static void build_options_complete(struct build_request *r) {
-    tamis_options *want = &r->want;
-    if (is_compat(want) && want->kind != TAMIS_AUTO) {
+    tamis_options *options = &r->options;
+    if (is_compat(options) && options->kind != TAMIS_AUTO) {
         die("-k and --to contradict each other: a format has its own kind of filter");
     }
-    if (is_compat(want) && r->common.keys.key_file != NULL) {
+    if (is_compat(options) && r->common.keys.key_file != NULL) {
         die("--to %s and --key-file contradict each other: such a filter has no secret",
-            want->format);
+            options->format);
     }
-    if (is_compat(want) && (r->common.keys.form.flags & TAMIS_KEY_PREHASHED)) {
+    if (is_compat(options) && (r->common.keys.form.flags & TAMIS_KEY_PREHASHED)) {
         die("--to %s and --prehashed contradict each other: that system hashes keys itself",
-            want->format);
+            options->format);
     }
-    if (want->kind == TAMIS_AUTO && (want->capacity != 0 || is_compat(want))) {
-        want->needs = want->capacity != 0 ? TAMIS_NEED_ADD : TAMIS_NEED_STATIC;
-    } else if (want->kind == TAMIS_AUTO) {
-        needs_of_known_keys(want);
+    if (options->kind == TAMIS_AUTO && (options->capacity != 0 || is_compat(options))) {
+        options->needs = options->capacity != 0 ? TAMIS_NEED_ADD : TAMIS_NEED_STATIC;
+    } else if (options->kind == TAMIS_AUTO) {
+        needs_of_known_keys(options);
     }
-    want->threads = run_options_threads(&r->common.run);
-    want->secret = key_options_secret(&r->common.keys);
-    want->form = r->common.keys.form;
-    if (want->form.flags & TAMIS_KEY_PREHASHED) want->hasher = TAMIS_HASH_NONE;
+    options->threads = run_options_threads(&r->common.run);
+    options->secret = key_options_secret(&r->common.keys);
+    options->form = r->common.keys.form;
+    if (options->form.flags & TAMIS_KEY_PREHASHED) options->hasher = TAMIS_HASH_NONE;
 }
 
 static bool build_is_good(const struct build *b, tamis_status status) {
@@ -114,13 +117,18 @@ static bool build_emit_bytes(void *context, struct block *block, struct batch *b
 
 /* Why another system's filter is not made. */
 static _Noreturn void compat_failed(const struct build_request *r, tamis_status status) {
-    if (status == TAMIS_E_UNSUPPORTED && r->want.memory != 0) {
-        die("--to %s: it holds all keys in memory: drop --memory, or give -n", r->want.format);
+    if (status == TAMIS_E_UNSUPPORTED && r->options.memory != 0) {
+        die("--to %s: all keys are held in memory: leave --memory out, or give -n",
+            r->options.format);
     }
     if (status == TAMIS_E_UNSUPPORTED) {
-        die("--to %s: the format does not support these options", r->want.format);
+        die("--to %s: the format does not support these options", r->options.format);
     }
-    die("--to %s: the parameters are wrong, or the size is not supported", r->want.format);
+    if (strchr(r->options.format, ':') != NULL) {
+        die("--to %s: wrong parameters: %s", r->options.format,
+            tamis_format_description(r->options.format));
+    }
+    die("--to %s: the format does not support this -n or -p", r->options.format);
 }
 
 static _Noreturn void spill_failed(int error) {
@@ -132,40 +140,43 @@ static _Noreturn void spill_failed(int error) {
 
 static _Noreturn void no_memory(const struct build_request *r) {
     tamis_sizing sizing = TAMIS_SIZING_INIT;
-    if (r->want.capacity == 0) {
+    if (r->options.capacity == 0) {
         die("out of memory: --memory SIZE spills keys to disk, and 'tamis plan' prints sizes");
     }
-    if (is_compat(&r->want) || tamis_size(&r->want, &sizing) != TAMIS_OK) die("out of memory");
+    if (is_compat(&r->options) || tamis_size(&r->options, &sizing) != TAMIS_OK)
+        die("out of memory");
     die("out of memory: a %s filter of %s keys needs %s; see 'tamis plan'",
-        tamis_kind_name(sizing.kind), text_count(r->want.capacity).at,
+        tamis_kind_name(sizing.kind), text_count(r->options.capacity).at,
         text_bytes(sizing.build_bytes).at);
 }
 
 static _Noreturn void build_failed(const struct build_request *r, tamis_status status, int error) {
-    const char *kind = tamis_kind_name(r->want.kind);
+    const char *kind = tamis_kind_name(r->options.kind);
     switch (status) {
         case TAMIS_E_KEY:
             die("the keys of a %s filter are 64-bit integers: give --as u64 (or i64)",
-                r->want.format);
+                r->options.format);
         case TAMIS_E_ARGUMENT:
         case TAMIS_E_UNSUPPORTED:
-            if (r->want.format == NULL) break;
+            if (r->options.format == NULL) break;
             compat_failed(r, status);
         case TAMIS_E_FULL:
-            if (r->want.capacity == 0) {
+            if (r->options.capacity == 0) {
                 die("a key is repeated more often than the %s filter has slots for it: remove the "
                     "repeats first, with 'tamis uniq'",
-                    kind != NULL ? kind : r->want.format);
+                    kind != NULL ? kind : r->options.format);
             }
             die("the %s filter is full: give a larger -n than %s, or none",
-                kind != NULL ? kind : r->want.format, text_count(r->want.capacity).at);
+                kind != NULL ? kind : r->options.format, text_count(r->options.capacity).at);
         case TAMIS_E_FPR_TOO_LOW:
-            if (kind == NULL && r->want.format == NULL) {
-                die("-p %s: lower than any kind supports; see 'tamis plan'",
-                    text_exact(r->want.fpr).at);
-            }
-            die("-p %s: lower than %s %s supports; see 'tamis plan'", text_exact(r->want.fpr).at,
-                kind != NULL ? "-k" : "--to", kind != NULL ? kind : r->want.format);
+            if (!is_compat(&r->options)) fpr_too_low(r->options.kind, r->options.fpr);
+            die("-p %s: lower than %s supports: give a higher rate, or leave -p out",
+                text_exact(r->options.fpr).at, r->options.format);
+        case TAMIS_E_TOO_BIG:
+            if (r->options.capacity == 0) break;
+            die("-n %s: the filter would exceed the limit of %s, or the address space",
+                text_count(r->options.capacity).at,
+                is_compat(&r->options) ? r->options.format : "tamis");
         case TAMIS_E_IO:
             spill_failed(error);
         case TAMIS_E_NOMEM:
@@ -178,21 +189,21 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
 
 /* How hashes reach the builder. */
 static struct job build_job(const struct build_request *r, struct build *b) {
-    const tamis_options *want = &r->want;
+    const tamis_options *options = &r->options;
     struct job job = {.work = build_work,
                       .emit = build_emit,
                       .context = b,
-                      .capacity = want->capacity,
+                      .capacity = options->capacity,
                       .hints = !r->common.run.quiet,
                       .form = &b->hashing.form,
                       .uneven = true};
-    const bool is_static = want->kind == TAMIS_AUTO
-                               ? want->needs == TAMIS_NEED_STATIC
-                               : (tamis_kind_caps(want->kind) & TAMIS_IS_STATIC) != 0;
-    if (is_compat(want)) {
+    const bool is_static = options->kind == TAMIS_AUTO
+                               ? options->needs == TAMIS_NEED_STATIC
+                               : (tamis_kind_caps(options->kind) & TAMIS_IS_STATIC) != 0;
+    if (is_compat(options)) {
         job.work = NULL;
         job.emit = build_emit_bytes;
-    } else if (want->capacity != 0 && !is_static) {
+    } else if (options->capacity != 0 && !is_static) {
         job.work = work_hashes;
         job.emit = build_emit_hashes;
     }
@@ -203,18 +214,18 @@ static tamis_filter *build_run(struct build_request *r, uint64_t *keys) {
     atomic_int failure = TAMIS_OK, error = 0;
     struct build b = {.hashing = {.form = r->common.keys.form,
                                   .delimiter = r->common.keys.delimiter,
-                                  .by_hash = !is_compat(&r->want)},
+                                  .by_hash = !is_compat(&r->options)},
                       .status = &failure,
                       .error = &error};
     struct reader reader;
     reader_open(&reader, &r->common.inputs, r->common.keys.delimiter);
-    tamis_status status = tamis_builder_create(&r->want, &b.builder);
+    tamis_status status = tamis_builder_create(&r->options, &b.builder);
     if (status != TAMIS_OK) build_failed(r, status, errno);
     b.hashing.builder = b.builder;
 
     const struct job job = build_job(r, &b);
     progress_start(&r->common.run, "build", reader.total_bytes, false);
-    pipeline_run(&reader, &job, job.work == NULL ? 1 : r->want.threads);
+    pipeline_run(&reader, &job, job.work == NULL ? 1 : r->options.threads);
     if (failure != TAMIS_OK) build_failed(r, (tamis_status)failure, error);
 
     *keys = tamis_builder_count(b.builder);
@@ -227,7 +238,7 @@ static tamis_filter *build_run(struct build_request *r, uint64_t *keys) {
 }
 
 static int build_main(struct args *args) {
-    struct build_request r = {.want = TAMIS_OPTIONS_INIT, .common = REQUEST_INIT};
+    struct build_request r = {.options = TAMIS_OPTIONS_INIT, .common = REQUEST_INIT};
     uint64_t keys;
     build_parse(args, &r);
     build_options_complete(&r);

@@ -13,9 +13,10 @@ static void convert_parse(struct args *args, struct convert_request *r) {
                                    {OPT_KIND, .kind = &r->kind},
                                    {0}};
     request_parse(&r->common, args, list);
-    if (r->to == NULL) die("--to FORMAT is missing: into which format?");
+    if (r->to == NULL) die("missing --to FORMAT");
     request_check_output(&r->common);
-    if (r->common.inputs.count != 1) die("give one filter to convert");
+    if (r->common.inputs.count == 0) die("missing FILE (the filter)");
+    if (r->common.inputs.count != 1) die("too many operands: give one FILE");
 }
 
 static int convert_main(struct args *args) {

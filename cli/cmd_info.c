@@ -104,7 +104,7 @@ static void print_room(const tamis_facts *f) {
         row("room", "grows as needed");
     } else if (f->capacity != 0 && (f->caps | tamis_kind_caps(f->kind)) & TAMIS_CAN_ADD) {
         row("room", "%s more of %s", text_count(f->headroom).at,
-            text_things(f->capacity, "key").at);
+            text_plural(f->capacity, "key").at);
     }
 }
 

@@ -38,7 +38,7 @@ static bool measure_emit(void *context, struct block *block, struct batch *batch
     return true;
 }
 
-/* 24 bytes: a mark that no text has, the number, and its splitmix64 hash, so that no such key was
+/* 24 bytes: a prefix that no text has, the number, and its splitmix64 hash, so that no such key was
  * added by chance.  For integer keys, the hash alone. */
 #define MADE_BYTES 24
 #define MADE_INTEGER 16
@@ -119,7 +119,7 @@ static void verdict_text(const struct verdict *v) {
     char name[4096];
     term_plain(v->file, name, sizeof name);
     printf("%s: %s of %s %s reported as present\n", name, text_count(v->hits).at,
-           text_things(v->samples, "absent key").at,
+           text_plural(v->samples, "absent key").at,
            v->hits == 1 || v->samples == 1 ? "was" : "were");
     printf("measured  %s, with 99 %% confidence from %s to %s\n", text_fpr(v->fpr).at,
            text_fpr(v->low).at, text_fpr(v->high).at);
@@ -168,7 +168,7 @@ static int measure_main(struct args *args) {
     request_parse(&r, args, list);
     request_check(&r);
     if (samples != 0 && r.inputs.count != 0) {
-        die("--samples and inputs contradict each other: keys are made up or given");
+        die("--samples and inputs contradict each other: keys are random, or read from the inputs");
     }
     progress_opening(&r.run, "measure");
     tamis_filter *filter = request_open(&r, r.file, OPEN_MAPPED);

@@ -12,7 +12,7 @@ static void merge_parse(struct args *args, struct merge_request *r) {
         {ARG_OPERAND, .words = &r->common.inputs}, {OPT_AND, .flag = &r->both}, {0}};
     request_parse(&r->common, args, list);
     request_check_output(&r->common);
-    if (r->common.inputs.count < 2) die("give two filters or more to merge");
+    if (r->common.inputs.count < 2) die("missing FILE: give two filters or more");
 }
 
 static _Noreturn void merge_failed(const struct merge_request *r, size_t i, tamis_status status,
@@ -25,8 +25,8 @@ static _Noreturn void merge_failed(const struct merge_request *r, size_t i, tami
                 files[0], files[i]);
         case TAMIS_E_NO_MERGE:
         case TAMIS_E_UNSUPPORTED:
-            die("'%s' is a %s filter, which cannot be merged%s", files[0],
-                tamis_kind_name(facts->kind), r->both ? " with --and" : "");
+            die("'%s' is a %s filter, which cannot be merged%s: build one filter from the keys",
+                files[0], tamis_kind_name(facts->kind), r->both ? " with --and" : "");
         default:
             filter_die(files[i], status);
     }

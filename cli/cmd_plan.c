@@ -16,8 +16,8 @@
 #define FPR_DEFAULT 0.01
 
 struct plan {
-    tamis_options want;
-    bool free; /* no --need: planned for what `tamis build` does */
+    tamis_options options;
+    bool default_needs; /* no --need: those of `tamis build` without -k */
     tamis_advice advice;
     tamis_status advised;
     size_t count;
@@ -41,58 +41,58 @@ static uint32_t need_of(const struct args *args) {
 }
 
 static void plan_parse(struct args *args, struct plan *plan) {
-    tamis_options *want = &plan->want;
+    tamis_options *options = &plan->options;
     bool has_number = false;
-    const struct binding list[] = {{OPT_NUMBER, .number = &want->capacity, .flag = &has_number},
-                                   {OPT_FPR, .fpr = &want->fpr},
-                                   {OPT_BUDGET, .number = &want->bytes, .low = 1},
+    const struct binding list[] = {{OPT_NUMBER, .number = &options->capacity, .flag = &has_number},
+                                   {OPT_FPR, .fpr = &options->fpr},
+                                   {OPT_BUDGET, .number = &options->bytes, .low = 1},
                                    {OPT_JSON, .flag = &plan->json},
                                    {OPT_SVG, .text = &plan->svg},
                                    {0}};
     for (int id; (id = args_next(args)) != ARG_END;) {
-        if (id == OPT_NEED) want->needs |= need_of(args);
+        if (id == OPT_NEED) options->needs |= need_of(args);
         if (id == ARG_OPERAND) {
             die("'%s' is not expected here: plan reads no files", args->value);
         }
         args_store(args, id, list);
     }
     svg_file_check(plan->svg);
-    if (!has_number) die("-n N is missing: for how many keys?");
-    if (want->fpr != 0 && want->bytes != 0) {
+    if (!has_number) die("missing -n N (the number of keys)");
+    if (options->fpr != 0 && options->bytes != 0) {
         die("-p and -M contradict each other: give the rate or the size, not both");
     }
-    if (want->fpr == 0 && want->bytes == 0) want->fpr = FPR_DEFAULT;
-    if (plan->svg != NULL && want->capacity == 0) {
+    if (options->fpr == 0 && options->bytes == 0) options->fpr = FPR_DEFAULT;
+    if (plan->svg != NULL && options->capacity == 0) {
         die("--svg: there is nothing to draw for 0 keys");
     }
 }
 
 /* ---- the arithmetic */
 
-static tamis_options want_kind(const struct plan *plan, tamis_kind kind) {
-    tamis_options want = plan->want;
-    want.kind = kind;
-    return want;
+static tamis_options options_of_kind(const struct plan *plan, tamis_kind kind) {
+    tamis_options options = plan->options;
+    options.kind = kind;
+    return options;
 }
 
 static tamis_status size_of(const struct plan *plan, tamis_kind kind, double fpr,
                             tamis_sizing *sizing) {
     const tamis_sizing empty = TAMIS_SIZING_INIT;
-    tamis_options want = want_kind(plan, kind);
+    tamis_options options = options_of_kind(plan, kind);
     if (fpr > 0) {
-        want.fpr = fpr;
-        want.bytes = 0;
+        options.fpr = fpr;
+        options.bytes = 0;
     }
     *sizing = empty;
-    const tamis_status status = tamis_size(&want, sizing);
+    const tamis_status status = tamis_size(&options, sizing);
     sizing->kind = kind;
     return status;
 }
 
 static void plan_compute(struct plan *plan) {
-    plan->free = plan->want.needs == 0;
-    if (plan->free) needs_of_known_keys(&plan->want);
-    plan->advised = tamis_plan(&plan->want, &plan->advice);
+    plan->default_needs = plan->options.needs == 0;
+    if (plan->default_needs) needs_of_known_keys(&plan->options);
+    plan->advised = tamis_plan(&plan->options, &plan->advice);
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO && plan->count < KINDS_MAX;
          k = tamis_kind_next(k)) {
         const size_t i = plan->count++;
@@ -104,7 +104,7 @@ static void plan_compute(struct plan *plan) {
 
 /* The rate given, or the rate of the choice in the size given. */
 static double plan_fpr(const struct plan *plan) {
-    if (plan->want.fpr > 0) return plan->want.fpr;
+    if (plan->options.fpr > 0) return plan->options.fpr;
     return plan->choice != NULL ? plan->choice->fpr : 0;
 }
 
@@ -123,7 +123,7 @@ static double fpr_next(const struct plan *plan, double fpr) {
  * fits in the size.  That may be above the expected rate, because a filter built for a rate keeps
  * it with a margin.  For 0 keys no rate is expected: the default. */
 static struct text fpr_option(const struct plan *plan) {
-    if (plan->want.fpr > 0) return text_exact(plan->want.fpr);
+    if (plan->options.fpr > 0) return text_exact(plan->options.fpr);
     struct text text;
     tamis_sizing sizing;
     const double expected = plan_fpr(plan);
@@ -132,7 +132,7 @@ static struct text fpr_option(const struct plan *plan) {
         text = text_of("%.3g", fpr);
         fpr = strtod(text.at, NULL); /* as build will read it */
         const tamis_status status = size_of(plan, plan->choice->kind, fpr, &sizing);
-        const bool fits = status == TAMIS_OK && sizing.bytes <= plan->want.bytes;
+        const bool fits = status == TAMIS_OK && sizing.bytes <= plan->options.bytes;
         if (fits || fpr_next(plan, fpr) >= 1) return text;
     }
 }
@@ -141,7 +141,7 @@ static void build_command(const struct plan *plan, char *text, size_t size) {
     const uint32_t caps = tamis_kind_caps(plan->advice.choice);
     char capacity[40] = "";
     if (!(caps & (TAMIS_IS_STATIC | TAMIS_CAN_GROW))) {
-        snprintf(capacity, sizeof capacity, " -n %llu", (unsigned long long)plan->want.capacity);
+        snprintf(capacity, sizeof capacity, " -n %llu", (unsigned long long)plan->options.capacity);
     }
     snprintf(text, size, "tamis build -k %s -p %s%s -o FILE.tamis KEYS.txt",
              tamis_kind_name(plan->advice.choice), fpr_option(plan).at, capacity);
@@ -149,16 +149,16 @@ static void build_command(const struct plan *plan, char *text, size_t size) {
 
 /* Why the choice, or why there is none. */
 static void plan_why(const struct plan *plan, char *text, size_t size) {
-    const uint64_t n = plan->want.capacity;
+    const uint64_t n = plan->options.capacity;
     tamis_sizing sizing;
     if (plan->advised != TAMIS_OK || plan->choice != NULL) {
         snprintf(text, size, "%s", plan->advice.why);
-    } else if (plan->want.bytes != 0) {
-        snprintf(text, size, "no %s filter of %s fits in %s", tamis_kind_name(plan->advice.choice),
-                 text_things(n, "key").at, text_bytes(plan->want.bytes).at);
+    } else if (plan->options.bytes != 0) {
+        snprintf(text, size, "no filter of %s that meets the needs fits in %s",
+                 text_plural(n, "key").at, text_bytes(plan->options.bytes).at);
     } else if (size_of(plan, plan->advice.choice, 0, &sizing) == TAMIS_E_FPR_TOO_LOW) {
         snprintf(text, size, "no kind that meets the needs reaches a false positive rate of %s",
-                 text_fpr(plan->want.fpr).at);
+                 text_fpr(plan->options.fpr).at);
     } else {
         snprintf(text, size, "a filter of %s keys would be larger than this machine can address",
                  text_count(n).at);
@@ -169,9 +169,9 @@ static void plan_json(const struct plan *plan) {
     struct json json = {stdout, 0, false};
     char command[200], why[300];
     json_open(&json, NULL, '{');
-    json_whole(&json, "n", plan->want.capacity);
+    json_whole(&json, "n", plan->options.capacity);
     json_real(&json, "fpr", plan_fpr(plan));
-    if (plan->want.bytes != 0) json_whole(&json, "size", plan->want.bytes);
+    if (plan->options.bytes != 0) json_whole(&json, "size", plan->options.bytes);
     json_string(&json, "choice", plan->choice != NULL ? tamis_kind_name(plan->advice.choice) : "");
     plan_why(plan, why, sizeof why);
     json_string(&json, "why", why);
@@ -179,11 +179,11 @@ static void plan_json(const struct plan *plan) {
         build_command(plan, command, sizeof command);
         json_string(&json, "command", command);
     }
-    if (plan->want.fpr > 0) {
-        const uint64_t bits = tamis_classic_bits(plan->want.capacity, plan->want.fpr);
+    if (plan->options.fpr > 0) {
+        const uint64_t bits = tamis_classic_bits(plan->options.capacity, plan->options.fpr);
         json_whole(&json, "classic_bits", bits);
-        json_whole(&json, "classic_hashes", tamis_classic_hashes(bits, plan->want.capacity));
-        json_real(&json, "bound_bits_per_key", -log2(plan->want.fpr));
+        json_whole(&json, "classic_hashes", tamis_classic_hashes(bits, plan->options.capacity));
+        json_real(&json, "bound_bits_per_key", -log2(plan->options.fpr));
     }
     json_open(&json, "families", '[');
     for (size_t i = 0; i < plan->count; i++) {
@@ -223,7 +223,7 @@ static void print_family(const struct plan *plan, size_t i) {
     const tamis_sizing *s = &plan->sizing[i];
     const bool chosen = s == plan->choice;
     if (plan->status[i] != TAMIS_OK) {
-        const bool small = plan->status[i] == TAMIS_E_TOO_BIG && plan->want.bytes != 0;
+        const bool small = plan->status[i] == TAMIS_E_TOO_BIG && plan->options.bytes != 0;
         printf("  %-9s%s%s%s\n", tamis_kind_name(s->kind), term_style(stdout, STYLE_DIM),
                small ? "does not fit" : tamis_status_text(plan->status[i]),
                term_style(stdout, STYLE_PLAIN));
@@ -243,22 +243,23 @@ static void print_family(const struct plan *plan, size_t i) {
 }
 
 static void print_textbook(const struct plan *plan) {
-    const uint64_t n = plan->want.capacity;
-    uint64_t bits = plan->want.bytes <= UINT64_MAX / 8 ? 8 * plan->want.bytes : 0; /* 0: no line */
-    if (plan->want.fpr > 0) bits = tamis_classic_bits(n, plan->want.fpr);
+    const uint64_t n = plan->options.capacity;
+    uint64_t bits =
+        plan->options.bytes <= UINT64_MAX / 8 ? 8 * plan->options.bytes : 0; /* 0: no line */
+    if (plan->options.fpr > 0) bits = tamis_classic_bits(n, plan->options.fpr);
     const uint32_t hashes = tamis_classic_hashes(bits, n);
-    if (plan->want.fpr > 0) {
-        printf("%s at a false positive rate of %s (%s)\n", text_things(n, "key").at,
-               text_fpr(plan->want.fpr).at, text_odds(plan->want.fpr).at);
+    if (plan->options.fpr > 0) {
+        printf("%s at a false positive rate of %s (%s)\n", text_plural(n, "key").at,
+               text_fpr(plan->options.fpr).at, text_odds(plan->options.fpr).at);
     } else {
-        printf("%s in %s\n", text_things(n, "key").at, text_bytes(plan->want.bytes).at);
+        printf("%s in %s\n", text_plural(n, "key").at, text_bytes(plan->options.bytes).at);
     }
     if (n == 0 || bits == 0) return;
     printf("textbook: m = %s bits (%s), k = %u, p = %s", text_count(bits).at,
            text_bytes((bits + 7) / 8).at, (unsigned)hashes,
            text_fpr(tamis_classic_fpr(bits, hashes, n)).at);
-    if (plan->want.fpr > 0) {
-        printf("\nbound:    every filter takes at least %.2f bits/key", -log2(plan->want.fpr));
+    if (plan->options.fpr > 0) {
+        printf("\nbound:    every filter takes at least %.2f bits/key", -log2(plan->options.fpr));
     }
     putchar('\n');
 }
@@ -278,10 +279,10 @@ static void print_other_needs(const struct plan *plan) {
     size_t used = 0;
     for (size_t i = 0; names[i] != NULL; i++) {
         if (needs[i] == TAMIS_NEED_STATIC) continue;
-        tamis_options want = plan->want;
+        tamis_options options = plan->options;
         tamis_advice advice = TAMIS_ADVICE_INIT;
-        want.needs = needs[i];
-        if (tamis_plan(&want, &advice) != TAMIS_OK) continue;
+        options.needs = needs[i];
+        if (tamis_plan(&options, &advice) != TAMIS_OK) continue;
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "%s%s: %s",
                              used > 0 ? ", " : "--need ", names[i], tamis_kind_name(advice.choice));
@@ -299,13 +300,15 @@ static void plan_text(const struct plan *plan) {
         bold, "", "kind", "bits/key", "size", "reads", "lines", "n/2 keys", "n keys", "2n keys",
         "can also", plain);
     for (size_t i = 0; i < plan->count; i++) print_family(plan, i);
-    printf("%s  lines: cache lines.  (static): no adds after the build.  full: no room left.%s\n",
-           term_style(stdout, STYLE_DIM), plain);
+    printf(
+        "%s  reads: bits or slots.  lines: cache lines.  full: no room left.\n"
+        "  (static): built from all keys, no adds later.%s\n",
+        term_style(stdout, STYLE_DIM), plain);
     if (plan->choice == NULL) return;
     build_command(plan, command, sizeof command);
     putchar('\n');
     print_sentence("choice", plan->advice.why);
-    if (plan->free) print_other_needs(plan);
+    if (plan->default_needs) print_other_needs(plan);
     printf("%sbuild it%s  %s\n", bold, plain, command);
 }
 
@@ -351,12 +354,12 @@ static void draw_size(const struct plan *plan, struct plot *plot, bool terminal)
 /* From a quarter of the capacity to twice the capacity, as far as the kind holds the keys. */
 static void draw_fprs(const struct plan *plan, struct plot *plot, struct plot_series *s,
                       tamis_kind kind) {
-    const tamis_options want = want_kind(plan, kind);
+    const tamis_options options = options_of_kind(plan, kind);
     for (int i = DRAWN_POINTS / 8; i <= DRAWN_POINTS; i++) {
         const double share = 2.0 * i / DRAWN_POINTS;
         double fpr;
-        const uint64_t keys = (uint64_t)(share * (double)want.capacity);
-        if (tamis_size_fpr(&want, keys, &fpr) != TAMIS_OK || fpr >= 1) return;
+        const uint64_t keys = (uint64_t)(share * (double)options.capacity);
+        if (tamis_size_fpr(&options, keys, &fpr) != TAMIS_OK || fpr >= 1) return;
         plot_point(plot, s, share, fpr);
     }
 }
@@ -379,7 +382,7 @@ static void draw_fpr(const struct plan *plan, struct plot *plot) {
 /* Above the table, so that the choice is the last thing on the screen. */
 static void plan_draw_text(const struct plan *plan) {
     struct plot plot;
-    if (plan->want.capacity == 0 || !term_is(stdout)) return;
+    if (plan->options.capacity == 0 || !term_is(stdout)) return;
     const unsigned width = term_width(stdout);
     const struct plot_screen screen = {.columns = width > 84   ? 72
                                                   : width > 40 ? width - 12
@@ -400,7 +403,7 @@ static void plan_draw_svg(const struct plan *plan) {
 }
 
 static int plan_main(struct args *args) {
-    struct plan plan = {.want = TAMIS_OPTIONS_INIT, .advice = TAMIS_ADVICE_INIT};
+    struct plan plan = {.options = TAMIS_OPTIONS_INIT, .advice = TAMIS_ADVICE_INIT};
     plan_parse(args, &plan);
     plan_compute(&plan);
     if (plan.json) {
@@ -428,9 +431,10 @@ const struct command command_plan = {
         "which rate it reaches in a given size. Names the kind to choose, why, and the "
         "command that builds it.",
     .details =
-        "For each kind it prints the bits per key and the size of the file, what a query "
-        "reads, the false positive rate with half as many keys, with N and with twice as "
-        "many, and the cache lines that a query touches. The line `textbook` has the "
+        "For each kind it prints the bits per key and the size of the file, the bits or slots "
+        "that a lookup reads and the cache lines that it touches, the false positive rate "
+        "with half as many keys, with N and with twice as many, and what else the kind "
+        "supports. The line `textbook` has the "
         "classic formulas of the Bloom filter, m = -n ln p / (ln 2)^2 and k = (m/n) ln 2. "
         "On a terminal it plots the size of each kind against the rate, with the "
         "theoretical minimum. --svg plots that, and the rate against the number of keys. "

@@ -111,14 +111,14 @@ static void select_batch(const struct query *q, struct block *block, const struc
     }
 }
 
-static void tally_batch(const struct query *q, struct block *block, const struct batch *batch,
+static void count_batch(const struct query *q, struct block *block, const struct batch *batch,
                         const size_t *chosen) {
-    if (block->tally == NULL) {
-        block->tally = (uint64_t *)need(q->count * sizeof(uint64_t));
-        memset(block->tally, 0, q->count * sizeof(uint64_t));
+    if (block->filter_counts == NULL) {
+        block->filter_counts = (uint64_t *)need(q->count * sizeof(uint64_t));
+        memset(block->filter_counts, 0, q->count * sizeof(uint64_t));
     }
     for (size_t i = 0; i < batch->count; i++) {
-        if (chosen[i] != NO_FILTER) block->tally[chosen[i]]++;
+        if (chosen[i] != NO_FILTER) block->filter_counts[chosen[i]]++;
     }
 }
 
@@ -140,7 +140,7 @@ static void query_work(const void *context, struct block *block, struct batch *b
             const size_t end = good ? at : batch->start[batch->count];
             select_batch(q, block, batch, one ? NULL : chosen, end);
         } else if (q->which && !one) {
-            tally_batch(q, block, batch, chosen);
+            count_batch(q, block, batch, chosen);
         }
         block->records += batch->count;
     }
@@ -168,9 +168,9 @@ static bool query_emit(void *context, struct block *block, struct batch *batch) 
     (void)batch;
     q->selected += block->selected;
     if (q->quiet) return q->selected == 0;
-    for (size_t f = 0; block->tally != NULL && f < q->count; f++) {
-        q->members[f].selected += block->tally[f];
-        block->tally[f] = 0;
+    for (size_t f = 0; block->filter_counts != NULL && f < q->count; f++) {
+        q->members[f].selected += block->filter_counts[f];
+        block->filter_counts[f] = 0;
     }
     for (size_t i = 0; i < block->span_count; i++) {
         print_span(q, block, &block->spans[i]);

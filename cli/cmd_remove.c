@@ -41,7 +41,7 @@ static bool remove_emit(void *context, struct block *block, struct batch *batch)
 
 static void remove_summary(const struct request *request, const struct removal *r,
                            const tamis_facts *facts, bool brief, uint64_t written) {
-    const struct text removed = text_things(r->removed, "key");
+    const struct text removed = text_plural(r->removed, "key");
     if (!brief) {
         say("%s: removed %s; now %s, expected rate %s", request->file, removed.at,
             filter_distinct_keys(facts).at, text_fpr(facts->fpr_now).at);

@@ -5,7 +5,7 @@
  * rate is low, and the summary reports how many to expect.
  *
  * A growing filter is faster with fewer stages.  So the number of distinct records is estimated
- * from the beginning of a large input, and the filter is made anew for it: see `resize`.
+ * from the beginning of a large input, and the filter is created again for it: see `resize`.
  *
  * --repeated prints a record when it is seen for the second time; a second filter holds those that
  * were printed. */
@@ -25,14 +25,14 @@
 
 #define UNIQ_FPR 1e-6
 
-/* Records by which the number of different ones is foretold, and the largest first stage: about
- * 85 MB at the default rate.  A wrong guess must not cost more than that. */
+/* The number of distinct records is estimated from this many.  The first stage has at most 16
+ * million keys, 85 MB at the default rate, so that a wrong estimate costs no more than that. */
 #define SAMPLE_RECORDS 65536
 #define FIRST_STAGE_MAX (UINT64_C(16) << 20)
 
 /* The length of a pipe is unknown: assume this many times the sample, 3.4 million records.
- * That is 13 MB if it proves short; if long, three stages (2.4, 4.8 and 9.7 million different
- * records) hold 24 million records of which 70 % differ. */
+ * That is 13 MB for a short input; for a long one, three stages (2.4, 4.8 and 9.7 million distinct
+ * records) hold 24 million records of which 70 % are distinct. */
 #define PIPE_SAMPLES 52
 
 /* The cure if the file is not a filter of uniq. */
@@ -41,7 +41,7 @@
 struct uniq {
     struct hashing hashing; /* first: the pipeline's work reads it */
     tamis_filter *seen;
-    tamis_filter *first;    /* `seen` before it was made anew; else NULL */
+    tamis_filter *first;    /* `seen` before it was resized; else NULL */
     tamis_filter *repeated; /* --repeated: those printed; else NULL */
     bool reopened;          /* `seen` is from an earlier run, */
     bool counts;            /* and would count repeats */
@@ -93,18 +93,19 @@ static void choose_repeated(struct uniq *u, const uint64_t *hashes, bool *chosen
 /* NULL if out of memory; dies if the rate is too low. */
 static tamis_filter *uniq_create(const struct uniq_request *r, uint64_t capacity) {
     const struct key_options *keys = &r->common.keys;
-    tamis_options want = TAMIS_OPTIONS_INIT;
+    tamis_options options = TAMIS_OPTIONS_INIT;
     tamis_filter *filter;
-    want.kind = TAMIS_GROWING;
-    want.capacity = capacity;
-    want.fpr = r->fpr > 0 ? r->fpr : UNIQ_FPR;
-    want.seed = r->seed;
-    want.secret = key_options_secret(keys);
-    want.form = keys->form;
-    if (want.form.flags & TAMIS_KEY_PREHASHED) want.hasher = TAMIS_HASH_NONE;
-    const tamis_status status = tamis_create(&want, &filter);
+    options.kind = TAMIS_GROWING;
+    options.capacity = capacity;
+    options.fpr = r->fpr > 0 ? r->fpr : UNIQ_FPR;
+    options.seed = r->seed;
+    options.secret = key_options_secret(keys);
+    options.form = keys->form;
+    if (options.form.flags & TAMIS_KEY_PREHASHED) options.hasher = TAMIS_HASH_NONE;
+    const tamis_status status = tamis_create(&options, &filter);
     if (status == TAMIS_E_FPR_TOO_LOW)
-        die("-p %s: lower than a growing filter supports", text_exact(r->fpr).at);
+        die("-p %s: lower than a growing filter supports: give a higher rate",
+            text_exact(r->fpr).at);
     return status == TAMIS_OK ? filter : NULL;
 }
 
@@ -119,8 +120,8 @@ static uint64_t first_stage(const struct uniq *u) {
     return (uint64_t)(expected / stages) + 1;
 }
 
-/* Makes the filter anew in the expected size, with the keys of the sample.  Out of memory, the old
- * one keeps growing. */
+/* Replaces the filter by one of the expected size, with the keys of the sample.  If there is no
+ * memory for it, the old one keeps growing. */
 static void resize(struct uniq *u) {
     tamis_filter *larger = uniq_create(u->request, first_stage(u));
     u->sampling = false;
@@ -149,7 +150,8 @@ static void take_sample(struct uniq *u, const struct block *block) {
 
 /* Adds the new keys.  A kind that can remove would count each repeat as another key: a cuckoo
  * filter would soon be full, and a key seen often would have to be removed as often. */
-static tamis_status see(const struct uniq *u, const uint64_t *hashes, size_t count, bool *fresh) {
+static tamis_status add_new(const struct uniq *u, const uint64_t *hashes, size_t count,
+                            bool *fresh) {
     tamis_status status = TAMIS_OK;
     if (!u->counts) return tamis_add_hash_batch(u->seen, hashes, count, fresh, NULL);
     for (size_t i = 0; i < count && status == TAMIS_OK; i++) {
@@ -165,7 +167,7 @@ static bool uniq_emit(void *context, struct block *block, struct batch *batch) {
     (void)batch;
     for (size_t at = 0; at < block->records && u->status == TAMIS_OK; at += BATCH_KEYS) {
         const size_t left = block->records - at, count = left < BATCH_KEYS ? left : BATCH_KEYS;
-        u->status = see(u, block->hashes + at, count, chosen);
+        u->status = add_new(u, block->hashes + at, count, chosen);
         if (u->status != TAMIS_OK) break;
         for (size_t i = 0; i < count; i++) u->fresh += chosen[i];
         if (u->repeated != NULL) choose_repeated(u, block->hashes + at, chosen, count);
@@ -235,7 +237,7 @@ static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
     const double fpr = promised ? facts->fpr_target : facts->fpr_now;
     const double wrong = wrongly_dropped(u, fpr, promised);
     say("uniq: %s, %s new, %s seen before; expect %s%s wrongly dropped (rate %s); %s",
-        text_things(u->records, "record").at, text_count(u->fresh).at,
+        text_plural(u->records, "record").at, text_count(u->fresh).at,
         text_count(u->records - u->fresh).at, wrong > 0 ? "at most " : "", text_few(wrong).at,
         text_fpr(fpr).at, text_bytes(facts->table_bytes).at);
 }
@@ -261,15 +263,15 @@ static void uniq_start(struct uniq *u, const struct uniq_request *r) {
     output_open(&u->output, STDOUT_FILENO);
 }
 
-/* What was printed may not have reached anybody, so it is not saved: the next run prints it again.
- */
+/* The reader may not have received what was printed, so it is not saved: the next run prints it
+ * again. */
 static void note_interruption(const char *file) {
     static char line[NAME_SHOWN + 120];
     char name[NAME_SHOWN];
     term_plain(file, name, sizeof name);
     snprintf(line, sizeof line,
-             "tamis: uniq: interrupted: '%s' is as it was before, and the next run prints this "
-             "run's records again\n",
+             "tamis: uniq: interrupted: '%s' is unchanged, and the next run prints this run's "
+             "records again\n",
              name);
     interrupt_note(line);
 }
@@ -308,8 +310,7 @@ static int uniq_main(struct args *args) {
         request_save(&r.common, u.seen);
     } else if (save != NULL && !filter_save_file(u.seen, save, false)) {
         die("another run has created '%s' meanwhile: it was not changed, and the records of this "
-            "run "
-            "are not in it",
+            "run are not in it",
             save);
     }
     progress_end();

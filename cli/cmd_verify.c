@@ -75,12 +75,12 @@ static int verify_main(struct args *args) {
     words_free(&r.inputs);
     if (v.missing != 0) {
         warn("'%s' misses %s of %s; the first is %s", r.file, text_count(v.missing).at,
-             text_things(totals.records, "key").at, v.first);
+             text_plural(totals.records, "key").at, v.first);
         return EXIT_NONE;
     }
     if (!r.run.quiet) {
         say("%s: %s, and %s%s %s in it", r.file, sums, totals.records == 1 ? "" : "all ",
-            text_things(totals.records, "key").at, totals.records == 1 ? "is" : "are");
+            text_plural(totals.records, "key").at, totals.records == 1 ? "is" : "are");
     }
     return EXIT_DONE;
 }

@@ -24,10 +24,42 @@
 /* Reading a table of this size takes no noticeable time. */
 #define PASS_BYTES ((uint64_t)1 << 20)
 
-void needs_of_known_keys(tamis_options *want) {
+void needs_of_known_keys(tamis_options *options) {
     tamis_sizing sizing = TAMIS_SIZING_INIT;
-    want->needs = TAMIS_NEED_STATIC;
-    if (tamis_size(want, &sizing) != TAMIS_OK) want->needs = TAMIS_NEED_ADD;
+    options->needs = TAMIS_NEED_STATIC;
+    if (tamis_size(options, &sizing) != TAMIS_OK) options->needs = TAMIS_NEED_ADD;
+}
+
+/* Does a filter of a usual size have this rate? */
+static bool supports_fpr(tamis_kind kind, double fpr) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    options.kind = kind;
+    options.capacity = 1000000;
+    options.fpr = fpr;
+    return tamis_size(&options, &sizing) == TAMIS_OK;
+}
+
+void fpr_too_low(tamis_kind kind, double fpr) {
+    tamis_kind lowest = tamis_kind_next(TAMIS_AUTO), k = lowest;
+    int exponent = 1; /* `lowest` supports 2^-exponent */
+    for (; k != TAMIS_AUTO; k = tamis_kind_next(k)) {
+        if (kind != TAMIS_AUTO && k != kind) continue;
+        for (; supports_fpr(k, ldexp(1, -exponent - 1)); exponent++) lowest = k;
+    }
+    for (k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO && !supports_fpr(k, fpr);) {
+        k = tamis_kind_next(k);
+    }
+    const struct text given = text_exact(fpr);
+    if (kind == TAMIS_AUTO) {
+        die("-p %s: lower than any kind supports; the lowest is 2^-%d, of -k %s", given.at,
+            exponent, tamis_kind_name(lowest));
+    }
+    if (k == TAMIS_AUTO) {
+        die("-p %s: lower than %s supports (2^-%d)", given.at, tamis_kind_name(kind), exponent);
+    }
+    die("-p %s: lower than %s supports (2^-%d); use -k %s", given.at, tamis_kind_name(kind),
+        exponent, tamis_kind_name(k));
 }
 
 /* ---- opening */
@@ -58,7 +90,7 @@ static _Noreturn void not_recognised(const struct source *source) {
     }
     if (names[0] == '\0') die("'%s' is not a filter of a known format", path);
     die("the format of '%s' cannot be detected; it could be %s: %s", path, names,
-        source->advice != NULL ? source->advice : "say which with --from");
+        source->advice != NULL ? source->advice : "give it with --from");
 }
 
 static size_t file_begins(const char *path, void *bytes, size_t most) {
@@ -89,7 +121,7 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
                     source->part);
             die("'%s' holds several filters, or none: %s", path,
                 source->advice != NULL ? source->advice
-                                       : "say which with --part; 'tamis info' lists them");
+                                       : "choose one with --part; 'tamis info' lists them");
         case TAMIS_E_NOMEM:
             die("cannot open '%s': out of memory", path);
         case TAMIS_E_ARGUMENT:
@@ -127,6 +159,9 @@ static void container_lock(const char *path) {
 static tamis_open_options open_options(const struct source *source, enum open_mode mode) {
     tamis_open_options options = TAMIS_OPEN_INIT;
     struct stat status;
+    if (strcmp(source->path, "-") == 0) {
+        die("'-' is not a filter: to read one from standard input, give /dev/stdin");
+    }
     if (stat(source->path, &status) != 0) {
         die("cannot open '%s': %s", source->path, strerror(errno));
     }
@@ -447,7 +482,7 @@ void filter_summary(const char *path, const tamis_facts *facts, uint64_t keys) {
 int filter_capacity(const char *path, const tamis_facts *facts) {
     if (!facts->over_capacity) return EXIT_DONE;
     warn("'%s' is over its capacity of %s: it holds %s, and its rate is now %s instead of %s",
-         strcmp(path, "-") == 0 ? "standard output" : path, text_things(facts->capacity, "key").at,
+         strcmp(path, "-") == 0 ? "standard output" : path, text_plural(facts->capacity, "key").at,
          filter_distinct(facts).at, text_fpr(facts->fpr_now).at, text_fpr(facts->fpr_target).at);
     return EXIT_OVER;
 }

@@ -16,10 +16,14 @@ struct source {
     const char *advice;   /* for commands without --from and --part; NULL: name these */
 };
 
-/* Sets want->needs for a filter whose keys are all at hand: static, which is smallest; or, if no
+/* Sets options->needs for a filter whose keys are all at hand: static, which is smallest; or, if no
  * static kind reaches the rate or fits in the size, one that takes adds.  `plan` and `build`
  * choose by this. */
-void needs_of_known_keys(tamis_options *want);
+void needs_of_known_keys(tamis_options *options);
+
+/* Dies: -p is lower than the kind supports (TAMIS_AUTO: than any kind supports).  Names the lowest
+ * power of two that is supported. */
+_Noreturn void fpr_too_low(tamis_kind kind, double fpr);
 
 enum open_mode {
     OPEN_MAPPED, /* read-only, its table compared with its checksums */

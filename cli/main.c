@@ -45,8 +45,9 @@ const struct command *command_find(const struct command *const *list, const char
     suggest(&best, name, "--help");
     suggest(&best, name, "--version");
     suggest_text(&best, "", hint, sizeof hint);
-    if (name[0] == '-') die("unknown option %s%s", name, hint);
-    die("unknown command '%s'%s", name, best.word != NULL ? hint : "; --help lists the commands");
+    const char *help = best.word != NULL ? hint : "; --help lists the commands";
+    if (name[0] == '-') die("unknown option %s%s", name, help);
+    die("unknown command '%s'%s", name, help);
 }
 
 static bool is_help(const char *word) {

@@ -140,15 +140,20 @@ static void put_line(char font, const char *text, size_t length) {
     putchar('\n');
 }
 
-/* FILE, N, HOST:PORT: capitals that some option or usage names so. */
+static bool is_word(const char *name, const char *word, size_t length) {
+    return name != NULL && strlen(name) == length && memcmp(name, word, length) == 0;
+}
+
+/* FILE, N, HOST:PORT: the values of options, and the operands that have other names. */
 static bool is_metavariable(const char *word, size_t length) {
-    static const char names[] =
-        " C COMMAND FILE FORMAT HOST:PORT INPUT KEYOPTS KIND N NAME RATE S SECONDS SEP SIZE TYPE "
-        "WHAT ";
-    char padded[16];
-    if (length == 0 || length > sizeof padded - 3) return false;
-    snprintf(padded, sizeof padded, " %.*s ", (int)length, word);
-    return strstr(names, padded) != NULL;
+    static const char *const operands[] = {"COMMAND", "INPUT", "KEYOPTS"};
+    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++) {
+        if (is_word(operands[i], word, length)) return true;
+    }
+    for (enum option_id id = OPT_NONE + 1; id < OPTION_COUNT; id++) {
+        if (is_word(option_of(id)->value, word, length)) return true;
+    }
+    return false;
 }
 
 static bool is_option(const char *word, size_t length) {

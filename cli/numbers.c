@@ -33,7 +33,7 @@ static bool decimal_parse(const char *text, double *number, char **end) {
     return *end != text && isfinite(*number);
 }
 
-/* 1,000,000 without its commas; false if they do not part groups of three digits. */
+/* 1,000,000 without its commas; false if they do not separate groups of three digits. */
 static bool ungroup(const char *text, char *digits, size_t size) {
     const size_t first = strspn(text, "0123456789");
     size_t used = first;
@@ -69,7 +69,7 @@ bool number_parse(const char *text, uint64_t *number) {
     double value;
     if (!decimal_parse(text, &value, &end)) return false;
     scale = scale_of(end);
-    /* 1.001K is 1001, though 1.001 times a thousand is a hair less. */
+    /* 1.001K is 1001, although 1.001 * 1000 is slightly less. */
     value *= (double)scale;
     const double whole = floor(value + 0.5);
     if (scale == 0 || whole >= 18446744073709551616.0) return false;
@@ -78,8 +78,8 @@ bool number_parse(const char *text, uint64_t *number) {
     return true;
 }
 
-/* 0.7% is 0.007, as it is written, and not what dividing by a hundred makes of it: the two would
- * differ in the last bit, and so contradict each other. */
+/* 0.7% must equal 0.007.  A division by 100 can differ from it in the last bit, and the two would
+ * contradict each other. */
 static double hundredth(double percent) { return strtod(text_of("%.15g", percent / 100).at, NULL); }
 
 bool fpr_parse(const char *text, double *fpr) {
@@ -148,8 +148,8 @@ struct text text_of(const char *format, ...) {
     return text;
 }
 
-struct text text_things(uint64_t number, const char *thing) {
-    return text_of("%s %s%s", text_count(number).at, thing, number == 1 ? "" : "s");
+struct text text_plural(uint64_t number, const char *noun) {
+    return text_of("%s %s%s", text_count(number).at, noun, number == 1 ? "" : "s");
 }
 
 struct text text_estimate(double number, double error) {

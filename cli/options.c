@@ -222,7 +222,8 @@ static _Noreturn void unknown_option(const struct args *args) {
         suggest(&best, args->shown + 2, "help");
     }
     suggest_text(&best, "--", hint, sizeof hint);
-    die("unknown option %s%s", args->shown, hint);
+    if (best.word != NULL) die("unknown option %s%s", args->shown, hint);
+    die("unknown option %s; 'tamis %s --help' lists the options", args->shown, args->command->name);
 }
 
 static _Noreturn void help_and_exit(const struct command *command) {

@@ -74,7 +74,7 @@ struct command {
     enum option_id options[COMMAND_OPTIONS];
     unsigned groups; /* whole groups besides: KEY_OPTIONS | ... */
     enum completion operands;
-    const char *exits[4];               /* NULL: it never exits so, but for EXIT_ERROR */
+    const char *exits[4];               /* NULL: never; EXIT_ERROR: as for any command */
     const char *examples;               /* lines */
     const char *see;                    /* other commands, separated by blanks */
     const struct command *const *verbs; /* of `tamis redis`; NULL at the end */
@@ -94,7 +94,7 @@ const char *command_word(const struct command *command);
 /* The command of that name in a list; dies if there is none. */
 const struct command *command_find(const struct command *const *list, const char *name);
 
-/* What an exit code means for a command (NULL: for any); NULL if it never exits so. */
+/* What an exit code means for a command (NULL: for any); NULL if it never exits with it. */
 const char *exit_text(const struct command *command, int code);
 
 /* The first paragraph and the examples of `tamis --help` and tamis(1). */
@@ -158,7 +158,7 @@ struct binding {
     const char **text;
     struct words *words;  /* it is appended */
     uint64_t *number;     /* from low to high, */
-    uint32_t *small;      /* or so, below 2^32 */
+    uint32_t *small;      /* the same, below 2^32 */
     uint64_t low, high;   /* 0: no limit */
     double *fpr;          /* above 0, below 1 */
     tamis_kind *kind;     /* by its name */

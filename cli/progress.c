@@ -19,21 +19,21 @@
 #define FIRST_SECONDS 1.0
 #define EVERY_SECONDS 0.2
 #define EVERY_SECONDS_IN_FILE 5.0
-/* So late who counts must be, for the thread to show what was counted. */
+/* The thread draws the counts if no new ones have been reported for so long. */
 #define PATIENCE_SECONDS 2.0
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all that follows */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 static struct {
-    bool on, terminal, obeys, ticking;
+    bool on, terminal, escapes, ticking;
     bool counting;            /* the counts are to be shown, */
-    const char *verb, *phase; /* or this phase; or nothing, for somebody else talks */
+    const char *verb, *phase; /* or this phase, if not NULL */
     uint64_t total, records, bytes;
     double fill, started, next;
 } line;
 
-static volatile sig_atomic_t shown; /* on a terminal; a handler wants to know */
+static volatile sig_atomic_t shown; /* on a terminal; read by the signal handler */
 
 double seconds_now(void) {
     struct timespec time;
@@ -57,13 +57,13 @@ unsigned run_options_threads(const struct run_options *run) {
 
 /* ---- the line, with the lock held */
 
-/* Where the rest of a line cannot be erased it is written over. */
+/* A terminal that cannot erase the rest of a line gets blanks instead. */
 static void print_line(const char *text) {
     const unsigned width = term_width(stderr);
     const int most = (int)(width > 1 ? width - 1 : 1);
     if (!line.terminal) {
         fprintf(stderr, "%s\n", text);
-    } else if (line.obeys) {
+    } else if (line.escapes) {
         fprintf(stderr, "\r%.*s\033[K", most, text);
     } else {
         fprintf(stderr, "\r%-*.*s", most, most, text);
@@ -75,8 +75,8 @@ static void clear_line(void) {
     line.phase = NULL;
     line.counting = false;
     if (!shown) return;
-    if (!line.obeys) print_line("");
-    fputs(line.obeys ? "\r\033[K" : "\r", stderr);
+    if (!line.escapes) print_line("");
+    fputs(line.escapes ? "\r\033[K" : "\r", stderr);
     shown = 0;
 }
 
@@ -179,14 +179,14 @@ static void wake_thread(void) {
     if (line.ticking) pthread_detach(thread);
 }
 
-/* ---- what others call */
+/* ---- the interface */
 
 void progress_start(const struct run_options *run, const char *verb, uint64_t total,
                     bool records_on_stdout) {
     pthread_mutex_lock(&lock);
     clear_line();
     line.terminal = term_is(stderr);
-    line.obeys = term_obeys(stderr);
+    line.escapes = term_escapes(stderr);
     line.on =
         run->progress == PROGRESS_ON || (run->progress == PROGRESS_AUTO && line.terminal &&
                                          !run->quiet && !(records_on_stdout && term_is(stdout)));
@@ -254,5 +254,5 @@ void progress_end(void) {
 
 const char *progress_erasure(void) {
     if (!shown) return "";
-    return line.obeys ? "\r\033[K" : "\n";
+    return line.escapes ? "\r\033[K" : "\n";
 }

@@ -21,7 +21,7 @@ void block_free(struct block *block) {
     free(block->hashes);
     free(block->starts);
     free(block->spans);
-    free(block->tally);
+    free(block->filter_counts);
     memset(block, 0, sizeof *block);
 }
 

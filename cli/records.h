@@ -52,7 +52,7 @@ struct block {
     struct span *spans;
     size_t span_count, spans_capacity;
     uint64_t selected;
-    uint64_t *tally; /* per filter */
+    uint64_t *filter_counts; /* selected records of each filter */
 };
 
 /* A part of a block to be printed. */

@@ -1,7 +1,7 @@
 /* suggest.c - edit distance (insert, delete, change, swap of neighbours) over short words
  *
- * A word is suggested if it is near: at most a third of its letters (and never more than three)
- * differ, or what was typed is its beginning. */
+ * A word is suggested if at most a third of its letters, rounded up, and never more than three
+ * differ, or if what was typed is its beginning. */
 #include "suggest.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ void suggest(struct suggestion *best, const char *typed, const char *candidate) 
     const size_t length = strlen(candidate), typed_length = strlen(typed);
     size_t distance = edit_distance(typed, candidate);
     if (typed_length >= 2 && strncmp(typed, candidate, typed_length) == 0) distance = 1;
-    if (distance > least(3, 1 + length / 3) || distance >= length) return;
+    if (distance > least(3, (length + 2) / 3) || distance >= length) return;
     if (best->word == NULL || distance < best->distance) {
         best->word = candidate;
         best->distance = distance;

@@ -10,14 +10,14 @@
 
 bool term_is(FILE *to) { return isatty(fileno(to)) == 1; }
 
-bool term_obeys(FILE *to) {
+bool term_escapes(FILE *to) {
     const char *type = getenv("TERM");
     return type != NULL && strcmp(type, "dumb") != 0 && term_is(to);
 }
 
 static bool coloured(FILE *to) {
     const char *off = getenv("NO_COLOR");
-    return (off == NULL || off[0] == '\0') && term_obeys(to);
+    return (off == NULL || off[0] == '\0') && term_escapes(to);
 }
 
 const char *term_style(FILE *to, enum style style) {

@@ -19,7 +19,7 @@ const char *term_style(FILE *to, enum style style);
 bool term_is(FILE *to);
 
 /* Does it support escape sequences?  Not if TERM is dumb. */
-bool term_obeys(FILE *to);
+bool term_escapes(FILE *to);
 
 /* Columns; 80 if it is not known. */
 unsigned term_width(FILE *to);

@@ -27,10 +27,10 @@ void redis_parse(struct args *args, struct redis_request *r) {
     uint32_t kind = 0, patience = 0;
     tamis_cluster_options *where = &r->where;
     const struct binding list[] = {
-        {OPT_NUMBER, .number = &r->want.capacity, .low = 1, .high = UINT64_C(1) << 44},
-        {OPT_FPR, .fpr = &r->want.fpr},
+        {OPT_NUMBER, .number = &r->reserved.capacity, .low = 1, .high = UINT64_C(1) << 44},
+        {OPT_FPR, .fpr = &r->reserved.fpr},
         {OPT_KIND, .choice = &kind},
-        {OPT_SHARDS, .small = &r->want.shards, .low = 1, .high = TAMIS_SHARDS_MAX},
+        {OPT_SHARDS, .small = &r->reserved.shards, .low = 1, .high = TAMIS_SHARDS_MAX},
         {OPT_SERVER, .text = &where->servers},
         {OPT_USER, .text = &where->user},
         {OPT_REPLICAS, .small = &where->replicas, .high = 100},
@@ -46,11 +46,11 @@ void redis_parse(struct args *args, struct redis_request *r) {
         {0}};
     memset(r, 0, sizeof *r);
     r->common = (struct request)REQUEST_INIT;
-    r->want.shards = DEFAULT_SHARDS;
+    r->reserved.shards = DEFAULT_SHARDS;
     where->servers = servers != NULL && servers[0] != '\0' ? servers : NULL;
     where->password = getenv("REDISCLI_AUTH"); /* as redis-cli: `ps` does not show it */
     request_parse(&r->common, args, list);
-    r->want.kind = kind == 0 ? TAMIS_SHARDED_BLOOM : TAMIS_SHARDED_CUCKOO;
+    r->reserved.kind = kind == 0 ? TAMIS_SHARDED_BLOOM : TAMIS_SHARDED_CUCKOO;
     where->patience_ms = 1000 * patience;
     if (r->common.file == NULL) die("missing NAME (the filter)");
     check_server(where);
@@ -77,15 +77,15 @@ int redis_reserve_main(struct args *args) {
     struct redis_request r;
     redis_parse(args, &r);
     if (r.common.inputs.count != 0) die("reserve takes no INPUT; use 'tamis redis load'");
-    if (r.want.capacity == 0) die("missing -n N (the number of keys)");
-    if (r.want.kind == TAMIS_SHARDED_BLOOM && r.want.fpr == 0) r.want.fpr = DEFAULT_FPR;
+    if (r.reserved.capacity == 0) die("missing -n N (the number of keys)");
+    if (r.reserved.kind == TAMIS_SHARDED_BLOOM && r.reserved.fpr == 0) r.reserved.fpr = DEFAULT_FPR;
     tamis_cluster *cluster = redis_connect(&r);
-    redis_need(cluster, tamis_sharded_reserve(cluster, r.common.file, &r.want));
+    redis_need(cluster, tamis_sharded_reserve(cluster, r.common.file, &r.reserved));
     if (!r.common.run.quiet) {
         const size_t nodes = tamis_cluster_nodes(cluster);
         say("%s: reserved for %s, %u shard%s on %zu node%s", r.common.file,
-            text_things(r.want.capacity, "key").at, (unsigned)r.want.shards,
-            r.want.shards == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+            text_plural(r.reserved.capacity, "key").at, (unsigned)r.reserved.shards,
+            r.reserved.shards == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
     }
     tamis_cluster_free(cluster);
     return EXIT_DONE;
@@ -179,7 +179,7 @@ static void info_text(const tamis_sharded *f, const tamis_sharded_facts *facts) 
         info_static(facts);
     }
     if (facts->upload_bytes != 0) {
-        printf("  %-10s %s of %s\n", "coming", text_bytes(facts->upload_received).at,
+        printf("  %-10s %s of %s\n", "upload", text_bytes(facts->upload_received).at,
                text_bytes(facts->upload_bytes).at);
     }
 }

@@ -11,7 +11,7 @@
 struct redis_request {
     struct request common; /* its file is the name of the filter */
     tamis_cluster_options where;
-    tamis_sharded want; /* reserve */
+    tamis_sharded reserved; /* reserve */
     bool json;
     bool invert, counting, numbers; /* query; quiet is in common.run */
 };

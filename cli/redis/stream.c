@@ -137,16 +137,8 @@ static bool stream_emit(void *context, struct block *block, struct batch *batch)
     return more && s->output.error == 0;
 }
 
-static void check_options(const struct redis_request *r) {
-    if (r->common.keys.form.flags & TAMIS_KEY_PREHASHED) {
-        die("--prehashed: a filter in Redis hashes its keys itself");
-    }
-    if (r->common.keys.key_file != NULL) die("--key-file: a filter in Redis has its own secret");
-}
-
 static void stream_run(struct stream *s, struct redis_request *r, const char *verb) {
     struct reader reader;
-    check_options(r);
     s->hashing.form = r->common.keys.form;
     s->hashing.delimiter = r->common.keys.delimiter;
     s->window = (struct window *)need(sizeof *s->window);
@@ -181,8 +173,8 @@ int redis_load_main(struct args *args) {
     if (!r.common.run.quiet) {
         redis_need(cluster, tamis_sharded_info(&s.filter, &facts));
         say("%s: loaded %s, %s of them new; now %s in %u shard%s, %s, %.2f bits/key", r.common.file,
-            text_things(s.sent, "key").at, text_count(s.selected).at,
-            text_things(facts.items, "key").at, (unsigned)s.filter.shards,
+            text_plural(s.sent, "key").at, text_count(s.selected).at,
+            text_plural(facts.items, "key").at, (unsigned)s.filter.shards,
             s.filter.shards == 1 ? "" : "s", text_bytes(facts.bytes).at,
             facts.items != 0 ? 8.0 * (double)facts.bytes / (double)facts.items : 0.0);
     }

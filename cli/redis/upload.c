@@ -21,7 +21,7 @@
 #define CONVERT_IT "'tamis convert' makes a .tamis file of it"
 
 /* Refuses filters that a server cannot query. */
-static void check_served(const char *path, const tamis_facts *facts) {
+static void check_queryable(const char *path, const tamis_facts *facts) {
     if (strcmp(facts->format, "tamis") != 0) {
         die("'%s' has the format %s: " CONVERT_IT, path, facts->format);
     }
@@ -43,7 +43,7 @@ static tamis_facts check_file(const struct redis_request *r, const char *path) {
     }
     tamis_filter *filter = request_open(&r->common, path, OPEN_MAPPED);
     const tamis_facts facts = filter_facts(filter);
-    check_served(path, &facts);
+    check_queryable(path, &facts);
     tamis_free(filter);
     return facts;
 }
@@ -87,7 +87,7 @@ int redis_put_main(struct args *args) {
     struct redis_request r;
     redis_parse(args, &r);
     if (r.common.inputs.count == 0) die("missing FILE (the filter)");
-    if (r.common.inputs.count != 1) die("too many operands: put takes one FILE");
+    if (r.common.inputs.count != 1) die("too many operands: give one FILE");
     const char *path = r.common.inputs.at[0];
     r.common.advice = CONVERT_IT;
     const tamis_facts facts = check_file(&r, path);
@@ -96,7 +96,7 @@ int redis_put_main(struct args *args) {
     if (!r.common.run.quiet) {
         const uint64_t keys = (uint64_t)(facts.distinct + 0.5);
         say("%s: put %s, %s, %s, %s bits/key, expected rate %s", r.common.file,
-            tamis_kind_name(facts.kind), text_things(keys, "key").at,
+            tamis_kind_name(facts.kind), text_plural(keys, "key").at,
             text_bytes(facts.encoded_bytes).at, text_bits(facts.bits_per_key).at,
             text_fpr(facts.fpr_now).at);
     }

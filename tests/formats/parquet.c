@@ -155,8 +155,17 @@ static void check_replace(void) {
     tamis_free(f);
     tamis_open_options o = TAMIS_OPEN_INIT;
     CHECK(tamis_open(path, &o, &f) == TAMIS_E_PART, "one of several filters is opened");
+    for (int map = 0; map < 2; map++) {
+        o.map = map != 0;
+        CHECK(tamis_open_any(path, &o, &f, &again) == TAMIS_OK && f == NULL && again != NULL &&
+                  tamis_container_contains(again, part.name, "a new key", 9),
+              "opened as a whole");
+        tamis_container_free(again);
+    }
     o.part = part.name;
-    CHECK(tamis_open(path, &o, &f) == TAMIS_OK && tamis_contains(f, "a new key", 9), "by name");
+    CHECK(tamis_open_any(path, &o, &f, &again) == TAMIS_OK && again == NULL &&
+              tamis_contains(f, "a new key", 9),
+          "by name");
     tamis_free(f);
     tamis_container_free(c);
     vector_bytes_free(&file);

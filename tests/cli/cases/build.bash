@@ -136,15 +136,15 @@ check 'an unknown format' rc=2 err="unknown format 'tammis'; did you mean 'tamis
 printf '%032d\n' 1 >secret
 check '--to and --key-file' rc=2 err='--to guava and --key-file contradict' -- "$TAMIS" build --to guava --key-file secret -o g keys
 check '--to and --prehashed' rc=2 err='--to guava and --prehashed contradict' -- "$TAMIS" build --to guava --prehashed -o g keys
-check '--to and --memory' rc=2 err='--to guava: .*drop --memory' -- "$TAMIS" build --to guava --memory 1Mi -o g keys
+check '--to and --memory' rc=2 err='--to guava: .*leave --memory out' -- "$TAMIS" build --to guava --memory 1Mi -o g keys
 check '--to, -n and --memory' err='*' -- "$TAMIS" build --to guava -n 100K --memory 1Mi -o g keys
 rm -f g secret
 check 'a rate too low for static kinds' err='^k.tamis: bloom, .* expected rate [0-9.]*e-1[23]$' -- "$TAMIS" build -f -p 1e-12 -o k.tamis keys
 check 'one key at a very low rate is not over capacity' in='x\n' err='^k.tamis: bloom, 1 key ' -- "$TAMIS" build -f --to tamis -p 1e-12 -o k.tamis
-check 'a rate too low for every kind' rc=2 err='-p 1e-30: lower than any kind supports' -- "$TAMIS" build -f -p 1e-30 -o k.tamis keys
+check 'a rate too low for every kind' rc=2 err='-p 1e-30: lower than any kind supports; the lowest is 2\^-62, of -k bloom' -- "$TAMIS" build -f -p 1e-30 -o k.tamis keys
 check 'a rate that underflows' in='x\n' err='expected rate 0$' -- "$TAMIS" build -f --to libbloom -p 1e-30 -o k.lib
 check 'a saturated filter' rc=3 err="capacity of 1 key: it holds at least [0-9]+, and its rate is now 100 %" -- "$TAMIS" build -q -f -k bloom -n 1 -o k.tamis many
-check 'a rate that is too low' rc=2 err='lower than -k fuse supports' -- "$TAMIS" build -f -k fuse -p 1e-30 -o k.tamis keys
+check 'a rate that is too low' rc=2 err='lower than fuse supports \(2\^-32\)' -- "$TAMIS" build -f -k fuse -p 1e-30 -o k.tamis keys
 
 # progress: not written to a file unless requested
 slow='(seq 10; sleep 1.3; seq 10)'

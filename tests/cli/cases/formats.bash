@@ -28,7 +28,7 @@ check 'seiflotfy: -n too small' rc=2 err='give a larger -n than 100, or none' --
 check 'seiflotfy: too many copies of a key' rc=2 in='a\na\na\na\na\na\na\na\na\nb\n' err="repeated more often .*'tamis uniq'" -- "$TAMIS" build -f --to seiflotfy -o counted
 
 # detected by content, or named
-check 'a format without a magic number' rc=2 err='could be leveldb: say which with --from' -- "$TAMIS" info small.leveldb
+check 'a format without a magic number' rc=2 err='could be leveldb: give it with --from' -- "$TAMIS" info small.leveldb
 check 'another --from' rc=2 err="cannot read 'small.guava' as parquet: " -- "$TAMIS" info --from parquet small.guava
 check '--from' out='100\n' -- "$TAMIS" query -c --from leveldb small.leveldb "$keys/small.txt"
 check 'info prints format and hash' out='*' -- bash -c '"$TAMIS" info --json small.guava | grep -q "\"format\": *\"guava\"" && "$TAMIS" info small.guava | grep -q murmur3-128'
@@ -95,7 +95,7 @@ check '--from with any last byte' -- bash -c '
     echo x | "$TAMIS" add -q --from leveldb ours.tamis && echo $i | "$TAMIS" verify ours.tamis'
 check 'merge --from' -- "$TAMIS" merge -q --from leveldb -o both.leveldb small.leveldb small.leveldb
 same 'merge --from: a union with itself' both.leveldb small.leveldb
-check 'merge without --from' rc=2 err='say which with --from' -- "$TAMIS" merge -q -f -o both.leveldb small.leveldb small.leveldb
+check 'merge without --from' rc=2 err='give it with --from' -- "$TAMIS" merge -q -f -o both.leveldb small.leveldb small.leveldb
 check 'merge --part' -- "$TAMIS" merge -q --part 0/b -o both.parquet multi.parquet "$vectors/parquet/duckdb-multi.parquet"
 "$TAMIS" build -q --to libbloom -n 1000 -o small.libbloom "$keys/small.txt"
 check 'a filter without a count' err='^kept2.tamis: bloom, about [0-9]+ keys, ' -- "$TAMIS" convert --to tamis -o kept2.tamis small.libbloom
@@ -109,7 +109,7 @@ for format in guava guava32 leveldb spark1 spark2 dcso parquet libbloom; do
 done
 check 'more keys than the format supports' rc=2 err='the seiflotfy filter is full' -- bash -c 'seq 1000 | "$TAMIS" build -f -n 10 --to seiflotfy -o over'
 check 'the rate of eight bits' in='1\n' -- "$TAMIS" build -q -p 1/256 --to xor8 --as u64 -o u.xor8
-check 'a rate too low for eight bits' rc=2 err='-p 0.0039: lower than --to xor8 supports' in='1\n' -- "$TAMIS" build -p 0.0039 --to xor8 --as u64 -o lower
+check 'a rate too low for eight bits' rc=2 err='-p 0.0039: lower than xor8 supports: give a higher rate, or leave -p out' in='1\n' -- "$TAMIS" build -p 0.0039 --to xor8 --as u64 -o lower
 check 'an integer of two bytes, in a stream' rc=2 err='line 2: the key has 2 bytes, and those of the filter have 8' in='0102030405060708\naabb\n' -- "$TAMIS" build --hex --to xor8 -o lower
 truth 'no file is written' test ! -e lower
 

@@ -15,8 +15,8 @@ for command in $all; do
     same "help $command is the same" "$work/out" $command
     truth "$command --help has exit codes" grep -q '^  0  ' $command
     truth "$command --help fits in 80 columns" test "$(awk 'length > 79' $command | wc -l)" -eq 0
-    check "$command: an unknown option" rc=2 err="^tamis: $command: unknown option --frobnicate$" -- "$TAMIS" $command --frobnicate
-    check "$command: an unknown letter" rc=2 err="^tamis: $command: unknown option -Z$" -- "$TAMIS" $command -Z
+    check "$command: an unknown option" rc=2 err="^tamis: $command: unknown option --frobnicate; 'tamis $command --help' lists the options$" -- "$TAMIS" $command --frobnicate
+    check "$command: an unknown letter" rc=2 err="^tamis: $command: unknown option -Z; 'tamis $command --help' lists the options$" -- "$TAMIS" $command -Z
 done
 for verb in reserve load put query info drop; do
     check "redis $verb --help" out='*' err='' -- "$TAMIS" redis $verb --help
@@ -25,7 +25,7 @@ for verb in reserve load put query info drop; do
     truth "redis $verb --help fits in 80 columns" test "$(awk 'length > 79' "redis-$verb" | wc -l)" -eq 0
     check "help redis $verb" out='*' err='' -- "$TAMIS" help redis $verb
     same "help redis $verb is the same" "$work/out" "redis-$verb"
-    check "redis $verb: an unknown option" rc=2 err="^tamis: redis $verb: unknown option --frobnicate$" -- "$TAMIS" redis $verb --frobnicate
+    check "redis $verb: an unknown option" rc=2 err="^tamis: redis $verb: unknown option --frobnicate; 'tamis redis $verb --help' lists the options$" -- "$TAMIS" redis $verb --frobnicate
 done
 check 'redis without a verb' rc=2 err='^tamis: redis: missing COMMAND; --help lists the commands$' -- "$TAMIS" redis
 check 'redis with an unknown verb' rc=2 err="^tamis: redis: unknown command 'laod'; did you mean 'load'\?$" -- "$TAMIS" redis laod
@@ -52,7 +52,7 @@ check 'an unknown command' rc=2 err="^tamis: unknown command 'biuld'; did you me
 check 'a command without a similar name' rc=2 err="^tamis: unknown command 'xyzzy'; --help lists the commands$" -- "$TAMIS" xyzzy
 check 'a command of other tools' rc=2 err="^tamis: unknown command 'check'; did you mean 'query'\?$" -- "$TAMIS" check f.tamis
 check 'a letter of other tools' rc=2 err="^tamis: query: unknown option -i; did you mean '--fold-case'\?$" -- "$TAMIS" query -vi f.tamis
-check 'a letter of other tools without an equivalent' rc=2 err="^tamis: plan: unknown option -z$" -- "$TAMIS" plan -z
+check 'a letter of other tools without an equivalent' rc=2 err="^tamis: plan: unknown option -z; 'tamis plan --help' lists the options$" -- "$TAMIS" plan -z
 check 'an option in place of the command' rc=2 err="^tamis: unknown option --vers; did you mean '--version'\?$" -- "$TAMIS" --vers
 for words in --help --version 'help build' 'build --help' 'query -h'; do
     check "$words on a full disk" rc=2 err='cannot write to standard output: No space left' -- bash -c '"$TAMIS" $1 >/dev/full' - "$words"

@@ -73,8 +73,8 @@ bad 'a byte that is not a digit' 'line 1: byte 0xff at byte 1' '\xff0\n' --hex
 bad 'a short hash' 'line 1: a hash must have 16 hexadecimal digits, not 15' '0123456789abcde\n' --prehashed
 bad 'a long hash' 'not 17 bytes' '0123456789abcdef0\n' --prehashed
 bad 'a bad hash' "'x' at byte 1" 'x123456789abcdef\n' --prehashed
-bad 'a missing field' 'line 2: the record has 1 field, and field 2 is wanted' 'a,b\nc\n' -t , -F 2
-bad 'a missing field of many' 'the record has 3 fields, and field 5 is wanted' 'a,b,c\n' -t , -F 5
+bad 'a missing field' 'line 2: the record has 1 field, and no field 2' 'a,b\nc\n' -t , -F 2
+bad 'a missing field of many' 'the record has 3 fields, and no field 5' 'a,b,c\n' -t , -F 5
 bad 'not an i32' "line 1: '2147483648' is not of type i32" '2147483648\n' --as i32
 bad 'not a u64' "'-1' is not of type u64" '-1\n' --as u64
 bad 'not an i64' "'9223372036854775808' is not of type i64" '9223372036854775808\n' --as i64

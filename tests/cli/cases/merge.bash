@@ -45,8 +45,8 @@ check 'the same keys' out='1000\n' -- "$TAMIS" query -c n.tamis a
 check 'does not replace a file' rc=2 err='exists already' -- "$TAMIS" convert --to tamis -k bloom -o n.tamis k.tamis
 check 'needs --to' rc=2 err='--to FORMAT is missing' -- "$TAMIS" convert -f -o n.tamis k.tamis
 check 'needs -o' rc=2 err='missing -o FILE' -- "$TAMIS" convert --to tamis k.tamis
-check 'needs a filter' rc=2 err='give one filter' -- "$TAMIS" convert --to tamis -f -o n.tamis
-check 'one filter' rc=2 err='give one filter' -- "$TAMIS" convert --to tamis -f -o n.tamis k.tamis k.tamis
+check 'needs a filter' rc=2 err='missing FILE' -- "$TAMIS" convert --to tamis -f -o n.tamis
+check 'one filter' rc=2 err='give one FILE' -- "$TAMIS" convert --to tamis -f -o n.tamis k.tamis k.tamis
 check 'an impossible conversion' rc=2 err="is a counting filter and cannot become fuse" -- "$TAMIS" convert --to tamis -k fuse -f -o n.tamis k.tamis
 check 'an unknown format' rc=2 err="--to: unknown format 'gauva'" -- "$TAMIS" convert --to gauva -f -o n.tamis k.tamis
 check 'an unknown format to read' rc=2 err="--from: unknown format 'x'" -- "$TAMIS" convert --to tamis --from x -f -o n.tamis k.tamis

@@ -193,7 +193,7 @@ check 'no standard output at all' rc=2 err='standard output' -- bash -c '"$TAMIS
 { seq 60000 | sed 's/$/,x/'; echo none; seq 60000; } >bad.csv
 seq 70000 | "$TAMIS" build -q -p 1e-9 -o some.tamis
 for threads in 1 2 8; do
-    check "records before a bad one, -j $threads" rc=2 out='60000 1,x 60000,x\n' err="'bad.csv', line 60001: the record has 1 field, and field 2 is wanted" -- bash -c '
+    check "records before a bad one, -j $threads" rc=2 out='60000 1,x 60000,x\n' err="'bad.csv', line 60001: the record has 1 field, and no field 2" -- bash -c '
         "$TAMIS" query -v -j '$threads' -t , -F 2 some.tamis bad.csv >printed; code=$?
         echo "$(wc -l <printed) $(head -1 printed) $(tail -1 printed)"; exit $code'
 done

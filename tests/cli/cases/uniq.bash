@@ -110,7 +110,7 @@ check 'save: the records of the other run are kept' in='a\nb\n' out='a\n' -- "$T
 check 'save: to standard output' rc=2 in='x\n' out='' err='--save needs a file' -- "$TAMIS" uniq --save -
 check 'save: an empty name' rc=2 in='x\n' out='' err='is empty' -- "$TAMIS" uniq --save ''
 check 'one record' in='x\n' out='x\n' err='^uniq: 1 record, 1 new' -- "$TAMIS" uniq
-check 'a rate too low for every filter' rc=2 in='x\n' out='' err='-p 1e-30: lower than a growing filter supports' -- "$TAMIS" uniq -p 1e-30
+check 'a rate too low for every filter' rc=2 in='x\n' out='' err='-p 1e-30: lower than a growing filter supports: give a higher rate' -- "$TAMIS" uniq -p 1e-30
 check 'a high rate: the number of wrongly dropped records' out='*' err='expect at most [0-9]{3} wrongly dropped' -- bash -c 'seq 1000 | "$TAMIS" uniq -p 0.9'
 
 # a filter that uniq did not create: its rate may not hold
