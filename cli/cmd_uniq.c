@@ -270,7 +270,7 @@ static void note_interruption(const char *file) {
     char name[NAME_SHOWN];
     term_plain(file, name, sizeof name);
     snprintf(line, sizeof line,
-             "tamis: uniq: interrupted: '%s' is unchanged, and the next run prints this run's "
+             "tamis: uniq: interrupted: nothing was saved in '%s'; the next run prints this run's "
              "records again\n",
              name);
     interrupt_note(line);

@@ -104,7 +104,7 @@ for ((i = 0; i < 100; i++)); do [ "$(wc -l <first)" -eq 5 ] && break; sleep 0.05
 kill -INT $pid; exec 3>&-
 wait $pid; rc=$?
 verdict 'uniq, SIGINT: exit code' "$([ $rc -eq 130 ] || echo "exit code $rc")"
-truth 'uniq, SIGINT: one sentence' grep -qx "tamis: uniq: interrupted: 'u.tamis' is as it was before, and the next run prints this run's records again" interrupted
+truth 'uniq, SIGINT: one sentence' grep -qx "tamis: uniq: interrupted: nothing was saved in 'u.tamis'; the next run prints this run's records again" interrupted
 truth 'uniq, SIGINT: nothing saved' test ! -e u.tamis -a ! -e u.tamis.part
 check 'uniq, the next run' out='1\n2\n3\n4\n5\n' in='1\n2\n3\n4\n5\n' -- "$TAMIS" uniq -q --save u.tamis
 cp u.tamis u.old
@@ -114,4 +114,4 @@ for ((i = 0; i < 100; i++)); do [ "$(wc -l <second)" -eq 2 ] && break; sleep 0.0
 kill -TERM $pid; exec 3>&-
 wait $pid
 same 'uniq, SIGTERM: the old file stays' u.tamis u.old
-truth 'uniq, SIGTERM: one sentence' grep -q "interrupted: 'u.tamis' is as it was" interrupted
+truth 'uniq, SIGTERM: one sentence' grep -q "interrupted: nothing was saved in 'u.tamis'" interrupted

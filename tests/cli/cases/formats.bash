@@ -16,7 +16,7 @@ for command in query verify measure; do
     check "$command: an integer of two bytes" rc=2 in='0102030405060708\naabb\n' out='*' err="line 2: the key has 2 bytes, and those of the filter have 8" -- "$TAMIS" $command --hex u.fuse8 -
 done
 check 'an unknown format' rc=2 err="unknown format 'guavo'.*did you mean 'guava'" -- "$TAMIS" build --to guavo -o x "$keys/small.txt"
-check 'an unknown parameter' rc=2 err='the parameters are wrong' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
+check 'an unknown parameter' rc=2 err='leveldb:bite=10: wrong parameters: ' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
 check 'a format that is only read' rc=2 err='read-only' -- "$TAMIS" build --to leveldb-table -o x "$keys/small.txt"
 check '-k with --to' rc=2 err='contradict' -- "$TAMIS" build -k bloom --to guava -o x "$keys/small.txt"
 
