@@ -338,7 +338,7 @@ bool batch_keys(struct batch *batch, const tamis_key_form *form, uint32_t key_by
     for (size_t i = 0; key_bytes != 0 && i < batch->count; i++) {
         if (batch->lengths[i] == key_bytes) continue;
         snprintf(error->text, sizeof error->text,
-                 "the key has %zu bytes, and those of the filter have %u", batch->lengths[i],
+                 "the key has %zu bytes; the keys of this filter have %u", batch->lengths[i],
                  (unsigned)key_bytes);
         return cut(batch, i, error);
     }

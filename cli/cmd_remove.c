@@ -61,8 +61,10 @@ static int remove_main(struct args *args) {
     struct removal r = {.reader = &reader};
     r.filter = request_open_change(&request, "remove", &facts);
     if (!(facts.caps & TAMIS_CAN_REMOVE)) {
-        die("'%s' is a %s filter, and %s; counting and cuckoo can", request.file,
-            tamis_kind_name(facts.kind), "keys cannot be removed from it");
+        char kinds[TEXT_MAX];
+        expand_text("{removable}", NULL, kinds, sizeof kinds);
+        die("'%s' is a %s filter, which does not support remove: build one with -k %s",
+            request.file, tamis_kind_name(facts.kind), kinds);
     }
     r.hashing = request_hashing(&request, request.file, r.filter, &facts);
     reader_open(&reader, &request.inputs, request.keys.delimiter);

@@ -13,7 +13,7 @@ check 'text is not an integer' rc=2 err='64-bit integers: give --as u64' -- "$TA
 check 'text is not an integer: query' rc=2 err='64-bit integers' -- "$TAMIS" query u.fuse8 "$keys/small.txt"
 check 'integers are found' out='1000\n' -- "$TAMIS" query -c --as u64 u.fuse8 "$keys/u1000.u64"
 for command in query verify measure; do
-    check "$command: an integer of two bytes" rc=2 in='0102030405060708\naabb\n' out='*' err="line 2: the key has 2 bytes, and those of the filter have 8" -- "$TAMIS" $command --hex u.fuse8 -
+    check "$command: an integer of two bytes" rc=2 in='0102030405060708\naabb\n' out='*' err="line 2: the key has 2 bytes; the keys of this filter have 8" -- "$TAMIS" $command --hex u.fuse8 -
 done
 check 'an unknown format' rc=2 err="unknown format 'guavo'.*did you mean 'guava'" -- "$TAMIS" build --to guavo -o x "$keys/small.txt"
 check 'an unknown parameter' rc=2 err='leveldb:bite=10: wrong parameters: ' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
@@ -110,7 +110,7 @@ done
 check 'more keys than the format supports' rc=2 err='the seiflotfy filter is full' -- bash -c 'seq 1000 | "$TAMIS" build -f -n 10 --to seiflotfy -o over'
 check 'the rate of eight bits' in='1\n' -- "$TAMIS" build -q -p 1/256 --to xor8 --as u64 -o u.xor8
 check 'a rate too low for eight bits' rc=2 err='-p 0.0039: lower than xor8 supports: give a higher rate, or leave -p out' in='1\n' -- "$TAMIS" build -p 0.0039 --to xor8 --as u64 -o lower
-check 'an integer of two bytes, in a stream' rc=2 err='line 2: the key has 2 bytes, and those of the filter have 8' in='0102030405060708\naabb\n' -- "$TAMIS" build --hex --to xor8 -o lower
+check 'an integer of two bytes, in a stream' rc=2 err='line 2: the key has 2 bytes; the keys of this filter have 8' in='0102030405060708\naabb\n' -- "$TAMIS" build --hex --to xor8 -o lower
 truth 'no file is written' test ! -e lower
 
 # the stored count is reported, whatever the bits are

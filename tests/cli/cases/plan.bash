@@ -1,5 +1,5 @@
 # plan, and numbers as arguments
-check 'needs -n' rc=2 err='-n N is missing' -- "$TAMIS" plan -p 1%
+check 'needs -n' rc=2 err='missing -n N' -- "$TAMIS" plan -p 1%
 check 'not both' rc=2 err='-p and -M contradict' -- "$TAMIS" plan -n 1000 -p 1% -M 1Mi
 check 'no operands' rc=2 err="'x' is not expected" -- "$TAMIS" plan -n 1000 x
 textbook() { # NAME REGEX OPTIONS...
@@ -70,7 +70,7 @@ truth 'the choice for no keys fits' bash -c '
 truth 'columns do not touch' bash -c '! "$TAMIS" plan -n 1 -M 1T | grep "counting[0-9]"'
 choice 'delete at a low rate' counting -n 1M -p 1e-12 --need remove
 check 'a size of nothing' rc=2 err='-M must be from 1' -- "$TAMIS" plan -n 1M -M 0
-check 'a size that is too small' rc=2 out='*' err='no block filter of 1,000 keys fits in 16 bytes' -- "$TAMIS" plan -n 1000 -M 16
+check 'a size that is too small' rc=2 out='*' err='no filter of 1,000 keys that meets the needs fits in 16 bytes' -- "$TAMIS" plan -n 1000 -M 16
 truth 'a size that is too small: no other reason' bash -c '! "$TAMIS" plan -n 1000 -M 16 2>/dev/null | grep address'
 check 'a rate too low for static kinds' rc=2 out='*' err='no kind that meets the needs reaches a false positive rate of 1e-12' -- "$TAMIS" plan -n 1000 -p 1e-12 --need static
 truth 'json: the same reason' bash -c '"$TAMIS" plan --json -n 1000 -p 1e-30 2>/dev/null | grep -q "\"why\": \"no kind that meets"'
