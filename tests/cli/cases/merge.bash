@@ -43,7 +43,7 @@ build k.tamis -k counting -n 2000 a
 check 'counting to bloom' err='n.tamis: bloom' -- "$TAMIS" convert --to tamis -k bloom -o n.tamis k.tamis
 check 'the same keys' out='1000\n' -- "$TAMIS" query -c n.tamis a
 check 'does not replace a file' rc=2 err='exists already' -- "$TAMIS" convert --to tamis -k bloom -o n.tamis k.tamis
-check 'needs --to' rc=2 err='--to FORMAT is missing' -- "$TAMIS" convert -f -o n.tamis k.tamis
+check 'needs --to' rc=2 err='missing --to FORMAT' -- "$TAMIS" convert -f -o n.tamis k.tamis
 check 'needs -o' rc=2 err='missing -o FILE' -- "$TAMIS" convert --to tamis k.tamis
 check 'needs a filter' rc=2 err='missing FILE' -- "$TAMIS" convert --to tamis -f -o n.tamis
 check 'one filter' rc=2 err='give one FILE' -- "$TAMIS" convert --to tamis -f -o n.tamis k.tamis k.tamis
