@@ -134,9 +134,4 @@ struct bf_numbers bf_numbers_at(const struct bf *f, uint64_t epoch);
 size_t bf_effort(const struct bf *f);
 bool bf_is_loading(const struct bf *f);
 
-/* ---- bytes: bf_chunks.c; see serialize.h */
-
-/* The maximum number of chunks. */
-uint64_t bf_chunks(const struct bf *f);
-
 #endif

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "persist/byte_io.h"
 #include "server/memory.h"
 #include "server/secret.h"
+#include "tables/byte_io.h"
 #include "tables/cow_table.h"
 
 #define SPLIT_AT 32768

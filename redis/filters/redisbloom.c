@@ -1,8 +1,8 @@
 /* redisbloom.c - see redisbloom.h */
 #include "filters/redisbloom.h"
 
-#include "persist/byte_io.h"
 #include "server/memory.h"
+#include "tables/byte_io.h"
 #include "tables/sparse_bytes.h"
 
 static uint64_t data_bytes(const tamis_filter *f, size_t *tables) {

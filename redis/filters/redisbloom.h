@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/redis_module.h"
 #include "tamis.h"
 
 #define REDISBLOOM_CHAIN_HEADER 20
@@ -61,13 +60,5 @@ enum redisbloom_write { WRITE_OK, WRITE_OUTSIDE, WRITE_TOO_LONG, WRITE_NO_MEMORY
 /* Writes bytes of the tables. */
 enum redisbloom_write redisbloom_write(tamis_filter *f, uint64_t offset, const void *bytes,
                                        size_t length);
-
-/* ---- RDB: redisbloom_rdb.c.  Loading follows the first number: the items of a Bloom filter, the
- * sub-filters of a cuckoo filter.  NULL if the value is refused. */
-
-void bf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f);
-tamis_filter *bf_redisbloom_load(RedisModuleIO *rdb, uint64_t size, int version);
-void cf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f);
-tamis_filter *cf_redisbloom_load(RedisModuleIO *rdb, uint64_t tables, int version);
 
 #endif

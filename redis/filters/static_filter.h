@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/redis_module.h"
 #include "tables/cow_table.h"
 #include "tamis.h"
 
@@ -56,12 +55,5 @@ bool static_filter_is_checking(const struct static_filter *s);
 /* Returns whether this very file has been verified: then append and finish take no time. */
 bool static_filter_is_checked(const struct static_filter *s, const void *bytes, size_t length,
                               const uint8_t *secret);
-
-/* ---- methods of the type, as RedisModuleTypeMethods has them: static_rdb.c */
-
-void static_filter_rdb_save(RedisModuleIO *rdb, void *value);
-void *static_filter_rdb_load(RedisModuleIO *rdb, int version);
-void static_filter_aof_rewrite(RedisModuleIO *aof, RedisModuleString *key, void *value);
-void static_filter_digest(RedisModuleDigest *sum, void *value);
 
 #endif

@@ -8,14 +8,41 @@
  *
  * Older encodings lack some of these.  The numbers become a header, which the library checks. */
 #include "filters/redisbloom.h"
-#include "persist/byte_io.h"
+#include "persist/rdb.h"
 #include "server/memory.h"
+#include "tables/byte_io.h"
 #include "tables/sparse_bytes.h"
 
 #define SUBS_MAX 8192  /* tamis_header_open refuses more */
 #define WITH_OPTIONS 2 /* encodings from which these numbers are there */
 #define WITH_GROWTH 4
 #define WITH_BUCKET_SIZE 4
+
+/* ---- tables: one string each */
+
+static void save_table(RedisModuleIO *rdb, struct sparse_bytes *b) {
+    uint8_t *bytes = memory_alloc((size_t)b->bytes);
+    if (bytes == NULL || !sparse_bytes_read(b, 0, bytes, (size_t)b->bytes)) {
+        memory_exhausted((size_t)b->bytes);
+    }
+    RedisModule_SaveStringBuffer(rdb, (const char *)bytes, (size_t)b->bytes);
+    memory_free(bytes);
+}
+
+/* NULL if there is no string, it is empty, or memory runs out. */
+static struct sparse_bytes *load_bytes(RedisModuleIO *rdb) {
+    size_t length = 0;
+    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
+    if (bytes == NULL) return NULL;
+    struct sparse_bytes *b = NULL;
+    if (length != 0 && !RedisModule_IsIOError(rdb)) b = sparse_bytes_new(length);
+    if (b != NULL && !sparse_bytes_write(b, 0, bytes, length)) {
+        sparse_bytes_free(b);
+        b = NULL;
+    }
+    RedisModule_Free(bytes);
+    return b;
+}
 
 /* ---- Bloom filters */
 
@@ -33,7 +60,7 @@ void bf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f) {
         RedisModule_SaveDouble(rdb, l.per_entry);
         RedisModule_SaveUnsigned(rdb, l.bits);
         RedisModule_SaveUnsigned(rdb, l.n2);
-        sparse_bytes_save(rdb, tamis_storage_table(f, i));
+        save_table(rdb, tamis_storage_table(f, i));
         RedisModule_SaveUnsigned(rdb, l.size);
     }
 }
@@ -59,7 +86,7 @@ static struct sparse_bytes *load_sub(RedisModuleIO *rdb, int version, struct byt
         l.bits = RedisModule_LoadUnsigned(rdb);
         l.n2 = (uint8_t)load_number(rdb, UINT8_MAX, &bad);
     }
-    struct sparse_bytes *table = RedisModule_IsIOError(rdb) ? NULL : sparse_bytes_load(rdb);
+    struct sparse_bytes *table = RedisModule_IsIOError(rdb) ? NULL : load_bytes(rdb);
     if (table == NULL) return NULL;
     l.size = RedisModule_LoadUnsigned(rdb);
     byte_put64(w, table->bytes);
@@ -123,14 +150,14 @@ void cf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f) {
     struct sparse_bytes *t;
     for (size_t i = 0; (t = tamis_storage_table(f, i)) != NULL; i++) {
         RedisModule_SaveUnsigned(rdb, t->bytes / c.bucket_size);
-        sparse_bytes_save(rdb, t);
+        save_table(rdb, t);
     }
 }
 
 /* The slots of a sub-filter; the header has its size. */
 static bool load_table(RedisModuleIO *rdb, struct sparse_bytes *t, uint64_t buckets, int version) {
     if (version >= WITH_BUCKET_SIZE && RedisModule_LoadUnsigned(rdb) != buckets) return false;
-    struct sparse_bytes *loaded = RedisModule_IsIOError(rdb) ? NULL : sparse_bytes_load(rdb);
+    struct sparse_bytes *loaded = RedisModule_IsIOError(rdb) ? NULL : load_bytes(rdb);
     const bool fits = loaded != NULL && loaded->bytes == t->bytes;
     if (fits) sparse_bytes_swap(t, loaded);
     sparse_bytes_free(loaded);

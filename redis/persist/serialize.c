@@ -4,10 +4,7 @@
 #include "filters/redisbloom.h"
 #include "server/memory.h"
 
-#define CHECKSUM_BYTES 8
 #define MAGIC_AT 16
-
-static const uint8_t no_secret[TAMIS_SECRET_BYTES];
 
 /* ---- all of a filter */
 
@@ -116,35 +113,4 @@ void serialize_digest(RedisModuleDigest *sum, const struct chunk_ops *ops, const
         memory_free(chunk);
     }
     RedisModule_DigestEndSequence(sum);
-}
-
-/* ---- writing and reading chunks */
-
-uint8_t *segment_chunk(const tamis_filter *segment, size_t *length) {
-    const size_t size = (size_t)tamis_encoded_size(segment);
-    uint8_t *bytes = memory_alloc(size);
-    *length = size;
-    if (bytes == NULL) return NULL;
-    if (tamis_encode(segment, bytes, size, length) == TAMIS_OK) return bytes;
-    memory_free(bytes);
-    return NULL;
-}
-
-uint8_t *seal(seal_writer *write, const void *what, size_t *length) {
-    struct byte_writer count = {.bytes = NULL};
-    write(what, &count);
-    const size_t size = count.length + CHECKSUM_BYTES;
-    struct byte_writer w = {.bytes = memory_alloc(size), .capacity = size};
-    *length = size;
-    if (w.bytes == NULL) return NULL;
-    write(what, &w);
-    byte_put64(&w, tamis_hash_secret(no_secret, w.bytes, w.length));
-    return w.bytes;
-}
-
-struct byte_reader unseal(const uint8_t *bytes, size_t length) {
-    const size_t before = length < CHECKSUM_BYTES ? 0 : length - CHECKSUM_BYTES;
-    const bool good = length >= CHECKSUM_BYTES &&
-                      tamis_hash_secret(no_secret, bytes, before) == byte_load(bytes + before, 8);
-    return (struct byte_reader){bytes, bytes + before, !good};
 }

@@ -15,12 +15,14 @@
 #ifndef TAMIS_REDIS_PERSIST_SERIALIZE_H
 #define TAMIS_REDIS_PERSIST_SERIALIZE_H
 
-#include "persist/byte_io.h"
 #include "server/redis_module.h"
+#include "tables/byte_io.h"
 #include "tamis.h"
 
 /* The first number of a filter of this module in an RDB file; RedisBloom has a count there. */
 #define RDB_TAMIS UINT64_MAX
+
+struct bf;
 
 struct chunk_ops {
     const char *command; /* loads a chunk */
@@ -53,17 +55,7 @@ void serialize_rewrite(RedisModuleIO *aof, RedisModuleString *key, const struct 
                        const void *filter);
 void serialize_digest(RedisModuleDigest *sum, const struct chunk_ops *ops, const void *filter);
 
-/* ---- for those who make them */
-
-/* An encoded filter of the library, which the caller frees; NULL if memory runs out, with the
- * length needed. */
-uint8_t *segment_chunk(const tamis_filter *segment, size_t *length);
-
-/* The bytes that `write` makes of `what` and their checksum, which the caller frees; NULL if memory
- * runs out, with the length needed. */
-typedef void seal_writer(const void *what, struct byte_writer *w);
-uint8_t *seal(seal_writer *write, const void *what, size_t *length);
-/* A reader of the bytes before the checksum; `bad` if it does not match. */
-struct byte_reader unseal(const uint8_t *bytes, size_t length);
+/* The maximum number of chunks of a Bloom filter of this module. */
+uint64_t bf_chunks(const struct bf *f);
 
 #endif

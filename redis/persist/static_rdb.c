@@ -3,11 +3,12 @@
  *     RDB   u 1 (version); u 1 if keyed, else 0; s secret, or empty; s file, or empty;
  *           u total length of the file that is being loaded, or 0; s its bytes so far
  *     AOF   the TAMIS.LOAD commands that load the same bytes */
-#include "filters/static_filter.h"
+#include "persist/rdb.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "filters/static_filter.h"
 #include "server/memory.h"
 
 #define ENCODING 1

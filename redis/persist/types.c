@@ -16,6 +16,7 @@
 #include "filters/bf.h"
 #include "filters/cf.h"
 #include "filters/static_filter.h"
+#include "persist/rdb.h"
 #include "persist/serialize.h"
 #include "server/memory.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "persist/byte_io.h"
+#include "tables/byte_io.h"
 #include "tables/stage.h"
 #include "tamis.h"
 

@@ -52,7 +52,7 @@ static const struct cow_table_kind page_kind = {
 
 /* ---- all of them */
 
-static struct sparse_bytes *sparse_bytes_new(uint64_t bytes) {
+struct sparse_bytes *sparse_bytes_new(uint64_t bytes) {
     struct sparse_bytes *b = memory_zeroed(sizeof *b + (size_t)page_count(bytes) * sizeof *b->page);
     if (b != NULL) b->bytes = bytes;
     return b;
@@ -129,7 +129,7 @@ static size_t within_page(uint64_t at, size_t length) {
     return length < left ? length : (size_t)left;
 }
 
-static bool sparse_bytes_read(struct sparse_bytes *b, uint64_t at, void *bytes, size_t length) {
+bool sparse_bytes_read(struct sparse_bytes *b, uint64_t at, void *bytes, size_t length) {
     uint8_t *to = bytes;
     while (length != 0) {
         const size_t n = within_page(at, length);
@@ -187,29 +187,4 @@ void sparse_bytes_prepare(const struct sparse_bytes *b) {
     for (uint64_t i = 0; i < page_count(b->bytes); i++) {
         if (b->page[i] != NULL) cow_table_prepare(b->page[i]);
     }
-}
-
-/* ---- RDB */
-
-void sparse_bytes_save(RedisModuleIO *rdb, struct sparse_bytes *b) {
-    uint8_t *bytes = memory_alloc((size_t)b->bytes);
-    if (bytes == NULL || !sparse_bytes_read(b, 0, bytes, (size_t)b->bytes)) {
-        memory_exhausted((size_t)b->bytes);
-    }
-    RedisModule_SaveStringBuffer(rdb, (const char *)bytes, (size_t)b->bytes);
-    memory_free(bytes);
-}
-
-struct sparse_bytes *sparse_bytes_load(RedisModuleIO *rdb) {
-    size_t length = 0;
-    char *bytes = RedisModule_LoadStringBuffer(rdb, &length);
-    if (bytes == NULL) return NULL;
-    struct sparse_bytes *b = NULL;
-    if (length != 0 && !RedisModule_IsIOError(rdb)) b = sparse_bytes_new(length);
-    if (b != NULL && !sparse_bytes_write(b, 0, bytes, length)) {
-        sparse_bytes_free(b);
-        b = NULL;
-    }
-    RedisModule_Free(bytes);
-    return b;
 }

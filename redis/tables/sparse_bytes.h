@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/redis_module.h"
 #include "tables/cow_table.h"
 #include "tamis.h"
 
@@ -23,25 +22,23 @@ struct sparse_bytes {
 /* The tables of a filter of the library: a struct sparse_bytes each. */
 extern const tamis_storage sparse_bytes_storage;
 
+/* Zeros; NULL if memory runs out. */
+struct sparse_bytes *sparse_bytes_new(uint64_t bytes);
 /* NULL is allowed. */
 void sparse_bytes_free(void *table);
 /* Exchanges the pages of two arrays of the same length. */
 void sparse_bytes_swap(struct sparse_bytes *a, struct sparse_bytes *b);
-/* The number of pages that a command would wait for that reads or changes `places` bytes; and has
- * the worker prepare them (cow_table.h). */
+/* The number of pages that a command would have to wait for if it reads or changes `places` bytes.
+ * sparse_bytes_prepare queues their copies and unions (cow_table.h). */
 size_t sparse_bytes_unready(const struct sparse_bytes *b, size_t places, bool change);
 void sparse_bytes_prepare(const struct sparse_bytes *b);
 
-/* Writes a stretch within the array.  false: out of memory. */
+/* Reads or writes bytes within the array.  False if memory runs out. */
+bool sparse_bytes_read(struct sparse_bytes *b, uint64_t at, void *bytes, size_t length);
 bool sparse_bytes_write(struct sparse_bytes *b, uint64_t at, const void *bytes, size_t length);
 
-/* At most 16 MiB from `at` on, as RedisBloom cuts its tables.  The caller frees them; NULL: no
- * memory for `*length` bytes. */
+/* At most 16 MiB from `at` on, as in a chunk of RedisBloom.  The caller frees them.  NULL if there
+ * is no memory for `*length` bytes. */
 uint8_t *sparse_bytes_chunk(struct sparse_bytes *b, uint64_t at, size_t *length);
-
-/* As one string of an RDB file. */
-void sparse_bytes_save(RedisModuleIO *rdb, struct sparse_bytes *b);
-/* NULL: there is no such string, it is empty, or out of memory. */
-struct sparse_bytes *sparse_bytes_load(RedisModuleIO *rdb);
 
 #endif

@@ -22,7 +22,6 @@
 
 #include <string.h>
 
-#include "persist/serialize.h"
 #include "server/memory.h"
 #include "tables/bools.h"
 #include "tables/size_cache.h"
@@ -523,6 +522,17 @@ bool stage_read(struct stage *l, bool removes, struct byte_reader *r) {
 static void write_bare(const void *stage, struct byte_writer *w) {
     const struct stage *l = stage;
     byte_put_bytes(w, l->table.bare, (size_t)l->segment_bytes);
+}
+
+/* NULL if memory runs out, with the length needed. */
+static uint8_t *segment_chunk(const tamis_filter *segment, size_t *length) {
+    const size_t size = (size_t)tamis_encoded_size(segment);
+    uint8_t *bytes = memory_alloc(size);
+    *length = size;
+    if (bytes == NULL) return NULL;
+    if (tamis_encode(segment, bytes, size, length) == TAMIS_OK) return bytes;
+    memory_free(bytes);
+    return NULL;
 }
 
 uint8_t *stage_chunk(const struct stage *l, uint64_t segment, size_t *length) {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "persist/byte_io.h"
+#include "tables/byte_io.h"
 #include "tables/cow_table.h"
 #include "tamis.h"
 

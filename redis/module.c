@@ -8,7 +8,8 @@
  *     tables/     scalable filters, stages, tables shared between keys
  *     server/     settings, memory, worker thread, the server's API
  *
- * A room uses those below it; libtamis is below all of them. */
+ * A directory includes files of those below it only (tests/check_includes); libtamis is below all
+ * of them. */
 #include <stdbool.h>
 
 #include "commands/batch_replies.h"

@@ -2,8 +2,8 @@
  *
  * Errors are sticky: read or write everything, then test `bad` once.  A writer whose `bytes` is
  * NULL only counts. */
-#ifndef TAMIS_REDIS_PERSIST_BYTE_IO_H
-#define TAMIS_REDIS_PERSIST_BYTE_IO_H
+#ifndef TAMIS_REDIS_TABLES_BYTE_IO_H
+#define TAMIS_REDIS_TABLES_BYTE_IO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +77,14 @@ static inline void byte_put_double(struct byte_writer *w, double value) {
     memcpy(&bits, &value, sizeof bits);
     byte_put64(w, bits);
 }
+
+/* ---- with a checksum: SipHash-2-4 of all bytes before, with a secret of zeros (byte_io.c) */
+
+/* The bytes that `write` makes of `what`, and their checksum.  The caller frees them.  NULL if
+ * memory runs out, with the length needed. */
+typedef void seal_writer(const void *what, struct byte_writer *w);
+uint8_t *seal(seal_writer *write, const void *what, size_t *length);
+/* A reader of the bytes before the checksum; `bad` if it does not match. */
+struct byte_reader unseal(const uint8_t *bytes, size_t length);
 
 #endif
