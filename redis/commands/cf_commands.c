@@ -338,22 +338,31 @@ int cf_count_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 
 /* ---- removing */
 
+/* 0 means that the item is not there, so a removal that fails is an error. */
+static void delete_item(RedisModuleCtx *ctx, RedisModuleString *name, struct cf *f,
+                        struct item item) {
+    bool removed;
+    if (!cf_remove(f, item.bytes, item.length, &removed)) {
+        reply_error(ctx, add_error(CF_NO_MEMORY));
+        return;
+    }
+    if (removed) {
+        RedisModule_ReplicateVerbatim(ctx);
+        key_changed(ctx, name, "cf.del");
+    }
+    RedisModule_ReplyWithBool(ctx, removed);
+}
+
 /* CF.DEL key item */
 int cf_del_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct key key = key_open(ctx, argv[1], REDISMODULE_READ | REDISMODULE_WRITE, cf_type);
     if (key_must_wait(ctx, &key, cf_unready, 1, true, cf_del_command)) return REDISMODULE_OK;
-    const struct item item = arg_item(argv[2]);
     if (key.state != KEY_OURS) {
         reply_error(ctx, "Not found");
     } else if (cf_is_loading(key.value)) {
         reply_error(ctx, add_error(CF_LOADING));
     } else {
-        const bool removed = cf_remove(key.value, item.bytes, item.length);
-        if (removed) {
-            RedisModule_ReplicateVerbatim(ctx);
-            key_changed(ctx, argv[1], "cf.del");
-        }
-        RedisModule_ReplyWithBool(ctx, removed);
+        delete_item(ctx, argv[1], key.value, arg_item(argv[2]));
     }
     return key_close(&key);
 }

@@ -62,8 +62,9 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
 /* Sets results[i] for all items. */
 void cf_contains(const struct cf *f, const struct items *items, bool *results);
 uint64_t cf_count(const struct cf *f, const void *item, size_t length);
-/* False if the item is not present. */
-bool cf_remove(struct cf *f, const void *item, size_t length);
+/* Sets `*removed` to whether the item was present.  False, and nothing changes, if memory runs out:
+ * a table that is shared with a copy of the filter must be copied first. */
+bool cf_remove(struct cf *f, const void *item, size_t length, bool *removed);
 /* Returns whether anything changed. */
 bool cf_compact(struct cf *f);
 

@@ -363,24 +363,26 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
 
 /* ---- removing */
 
-/* Removes all copies, which are known to be the item's own.  The exact count goes first: a negative
- * count without its copies would cancel copies added later.  False, and nothing changes, if memory
- * runs out. */
-static bool purge(struct cf *f, uint64_t hash) {
-    const int64_t number = exact_counts_get(&f->exact_counts, hash);
+/* Removes all copies, which are known to be the item's own, from tables that are writable.  The
+ * exact count goes first: a negative count without its copies would cancel copies added later. */
+static bool purge(struct cf *f, uint64_t hash, int64_t number) {
     if (number != 0 && !exact_counts_move(&f->exact_counts, hash, -number)) return false;
     while (scalable_remove(f->scalable, hash)) continue;
     return true;
 }
 
-static bool remove_hash(struct cf *f, uint64_t hash) {
+/* As cf_remove. */
+static bool remove_hash(struct cf *f, uint64_t hash, bool *removed) {
     const int64_t copies = scalable_count(f->scalable, hash),
                   number = exact_counts_get(&f->exact_counts, hash);
-    if (copies + number <= 0) return false;
-    if (copies + number == 1) return purge(f, hash);
-    if (number <= 0 && scalable_spread(f->scalable, hash) == 1)
-        return scalable_remove(f->scalable, hash);
-    return exact_counts_move(&f->exact_counts, hash, -1);
+    const bool last = copies + number == 1;
+    *removed = copies + number > 0;
+    if (!*removed) return true;
+    if (!last && (number > 0 || scalable_spread(f->scalable, hash) != 1)) {
+        return exact_counts_move(&f->exact_counts, hash, -1);
+    }
+    if (!scalable_own(f->scalable, hash)) return false;
+    return last ? purge(f, hash, number) : scalable_remove(f->scalable, hash);
 }
 
 bool cf_compact(struct cf *f) {
@@ -394,9 +396,17 @@ bool cf_compact(struct cf *f) {
     return deletes != 0 || subfilters != f->subfilters || stages != f->scalable->stages;
 }
 
-bool cf_remove(struct cf *f, const void *item, size_t length) {
-    if (f->redisbloom != NULL) return tamis_remove(f->redisbloom, item, length) == TAMIS_OK;
-    if (!remove_hash(f, scalable_hash(f->scalable, item, length))) return false;
+static bool remove_from_redisbloom(tamis_filter *f, const void *item, size_t length,
+                                   bool *removed) {
+    const tamis_status status = tamis_remove(f, item, length);
+    *removed = status == TAMIS_OK;
+    return status == TAMIS_OK || status == TAMIS_E_ABSENT;
+}
+
+bool cf_remove(struct cf *f, const void *item, size_t length, bool *removed) {
+    if (f->redisbloom != NULL) return remove_from_redisbloom(f->redisbloom, item, length, removed);
+    if (!remove_hash(f, scalable_hash(f->scalable, item, length), removed)) return false;
+    if (!*removed) return true;
     f->items -= f->items != 0;
     f->deletes++;
     if (f->items == 0 && starts_in_counts(f)) {

@@ -297,6 +297,13 @@ unsigned scalable_spread(const struct scalable *s, uint64_t hash) {
     return spread;
 }
 
+bool scalable_own(struct scalable *s, uint64_t hash) {
+    for (uint32_t i = 0; i < s->stages; i++) {
+        if (!stage_own(&s->stage[i], hash)) return false;
+    }
+    return true;
+}
+
 bool scalable_remove(struct scalable *s, uint64_t hash) {
     for (uint32_t i = s->stages; i-- > 0;) {
         if (stage_remove(&s->stage[i], hash)) return true;

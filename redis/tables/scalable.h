@@ -84,6 +84,9 @@ bool scalable_add_fresh(struct scalable *s, const uint64_t *hashes, size_t count
 unsigned scalable_count(const struct scalable *s, uint64_t hash);
 /* The number of stages that possibly have the key. */
 unsigned scalable_spread(const struct scalable *s, uint64_t hash);
+/* Makes all tables with copies of the key writable, so that scalable_remove cannot fail.  False if
+ * memory runs out. */
+bool scalable_own(struct scalable *s, uint64_t hash);
 /* Removes one copy from the newest stage that has it; false if there is none. */
 bool scalable_remove(struct scalable *s, uint64_t hash);
 /* Drops the newest stages while they are empty. */

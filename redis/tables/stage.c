@@ -399,6 +399,11 @@ unsigned stage_count(const struct stage *l, uint64_t hash) {
     return (f == NULL ? 0 : tamis_count_hash(f, hash)) + is_awaited(l, i);
 }
 
+bool stage_own(struct stage *l, uint64_t hash) {
+    if (l->small || !stage_contains(l, hash)) return true;
+    return cow_table_own(&l->table.segment[segment_of(l, hash)]) != NULL;
+}
+
 bool stage_remove(struct stage *l, uint64_t hash) {
     if (l->small || !stage_contains(l, hash)) return false;
     tamis_filter *f = cow_table_own(&l->table.segment[segment_of(l, hash)]);

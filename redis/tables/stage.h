@@ -80,7 +80,8 @@ bool stage_add_fresh(struct stage *l, const uint64_t *hashes, size_t count, bool
 
 /* The number of copies of a key. */
 unsigned stage_count(const struct stage *l, uint64_t hash);
-/* Removes one copy; false if there is none. */
+/* As scalable_own and scalable_remove. */
+bool stage_own(struct stage *l, uint64_t hash);
 bool stage_remove(struct stage *l, uint64_t hash);
 
 /* ---- sums and shared tables: as in scalable.h */

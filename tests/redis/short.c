@@ -182,12 +182,21 @@ static void cf_take(struct cf *f, struct model *m, size_t first, size_t count) {
     for (size_t i = 0; i < count; i++) m->times[first + i] += results[i] == CF_ADDED;
 }
 
-/* Never more often than it was taken. */
+/* Never more often than it was added.  If memory is refused the removal fails and changes nothing; it
+ * never reports that the item is not there. */
 static void cf_take_out(struct cf *f, struct model *m, size_t first, size_t count) {
     const struct items items = items_of(first, count);
     for (size_t i = 0; i < count; i++) {
         int *times = &m->times[first + i];
-        if (*times > 0) *times -= cf_remove(f, items.bytes[i], items.length[i]);
+        if (*times <= 0) continue;
+        const uint64_t before = cf_count(f, items.bytes[i], items.length[i]);
+        bool removed = false;
+        const bool good = cf_remove(f, items.bytes[i], items.length[i], &removed);
+        const uint64_t after = cf_count(f, items.bytes[i], items.length[i]);
+        CHECK(!good || removed, "%s: item %zu was not there", round_name, first + i);
+        CHECK(good ? after < before : after == before, "%s: item %zu: %llu, then %llu", round_name,
+              first + i, (unsigned long long)before, (unsigned long long)after);
+        *times -= good && removed;
     }
 }
 
