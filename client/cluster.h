@@ -1,12 +1,12 @@
-/* cluster.h - internals of the client: commands, links to servers, and the slot map
+/* cluster.h - internals of the client: commands, connections to servers, and the slot map
  *
- *     shards.c   calls on a filter as commands to its shards     tamis_cluster.h
- *     describe.c replies of BF.INFO, CF.INFO and TAMIS.INFO
- *     put.c      uploads a file
- *     route.c    sends commands to the owners of their slots,
- *                follows redirections, retries
- *     link.c     connections, pipelines                          hiredis
- *     tls.c      TLS of a connection                             OpenSSL
+ *     shards.c       calls on a filter as commands to its shards     tamis_cluster.h
+ *     describe.c     replies of BF.INFO, CF.INFO and TAMIS.INFO
+ *     put.c          uploads a file
+ *     route.c        sends commands to the owners of their slots,
+ *                    follows redirections, retries
+ *     connection.c   connections, pipelines                          hiredis
+ *     tls.c          TLS of a connection                             OpenSSL
  *
  * A call builds a list of requests, runs it and reads the replies:
  *
@@ -69,16 +69,16 @@ void request_words(struct requests *requests, const char *key, bool writes,
 
 /* ---- tls.c
  *
- * A table of functions, so that link.c is the same with and without OpenSSL.  Functions that return
- * a bool return false on failure, with `error` set. */
+ * A table of functions, so that connection.c is the same with and without OpenSSL.  Functions that
+ * return a bool return false on failure, with `error` set. */
 
 struct tls;
 
 struct tls_calls {
-    /* One step of the handshake; appends the bytes to send to `wire`. */
-    bool (*shake)(struct tls *tls, struct bytes *wire, bool *done);
+    /* One step of the handshake; appends the bytes to send to `records`. */
+    bool (*handshake)(struct tls *tls, struct bytes *records, bool *done);
     /* Appends the TLS records for `length` bytes, and any that TLS itself has to send. */
-    bool (*seal)(struct tls *tls, const void *plain, size_t length, struct bytes *wire);
+    bool (*encrypt)(struct tls *tls, const void *plain, size_t length, struct bytes *records);
     /* `take` accepts received records; `read` returns their content, 0 bytes if no whole record is
      * left. */
     bool (*take)(struct tls *tls, const void *records, size_t length);
@@ -91,23 +91,23 @@ struct tls {
     char error[160];
 };
 
-/* Trusted authorities and the client certificate: shared by all links of a cluster, and outlives
- * them. */
+/* Trusted authorities and the client certificate: shared by all connections of a cluster, and
+ * outlives them. */
 struct tls_trust {
     struct tls *(*open)(struct tls_trust *trust, const char *host); /* NULL: out of memory */
     void (*free)(struct tls_trust *trust);
 };
 struct tls_trust *tls_trust_new(const tamis_cluster_options *options, char *error, size_t size);
 
-/* ---- link.c */
+/* ---- connection.c */
 
-struct link {
+struct connection {
     redisContext *context; /* NULL: not connected */
     struct bytes out;
-    size_t sent;       /* of `out` */
-    struct tls *tls;   /* NULL: no TLS */
-    struct bytes wire; /* with TLS: records of the bytes sent of `out` */
-    size_t wire_sent;
+    size_t sent;          /* of `out` */
+    struct tls *tls;      /* NULL: no TLS */
+    struct bytes records; /* with TLS: records of the bytes sent of `out` */
+    size_t records_sent;
     /* Requests without a reply, in order; NULL: the reply is discarded (ASKING). */
     struct request **waiting;
     size_t first, count, capacity;
@@ -118,26 +118,27 @@ struct link {
 };
 
 /* `trust`: use TLS; NULL: plain. */
-bool link_open(struct link *link, const char *host, int port, const tamis_cluster_options *options,
-               struct tls_trust *trust);
-void link_free(struct link *link);
-void link_close(struct link *link);
+bool connection_open(struct connection *connection, const char *host, int port,
+                     const tamis_cluster_options *options, struct tls_trust *trust);
+void connection_free(struct connection *connection);
+void connection_close(struct connection *connection);
 
 /* Appends a command to the pipeline.  False if memory runs out. */
-bool link_push(struct link *link, const void *command, size_t length, struct request *waiting);
-
-/* Sends and receives on all links until all replies have arrived.  A link that fails, or sends no
- * bytes and completes no reply for `timeout_ms`, is closed with its error set; its requests stay
- * SENT. */
-bool links_exchange(struct link **links, size_t count, uint32_t timeout_ms);
-
-/* The same for a command of strings. */
-bool link_push_words(struct link *link, const char *const *words, size_t count,
+bool connection_push(struct connection *connection, const void *command, size_t length,
                      struct request *waiting);
 
-/* One command on an idle link; NULL if it failed (the link is closed). */
-redisReply *link_call(struct link *link, const char *const *words, size_t count,
-                      uint32_t timeout_ms);
+/* Sends and receives on all connections until all replies have arrived.  A connection that fails,
+ * or sends no bytes and completes no reply for `timeout_ms`, is closed with its error set; its
+ * requests stay SENT. */
+bool connections_exchange(struct connection **connections, size_t count, uint32_t timeout_ms);
+
+/* The same for a command of strings. */
+bool connection_push_words(struct connection *connection, const char *const *words, size_t count,
+                           struct request *waiting);
+
+/* One command on an idle connection; NULL if it failed (the connection is closed). */
+redisReply *connection_call(struct connection *connection, const char *const *words, size_t count,
+                            uint32_t timeout_ms);
 
 uint64_t monotonic_ms(void);
 
@@ -148,7 +149,7 @@ uint64_t monotonic_ms(void);
 struct node {
     char host[256];
     int port;
-    struct link link;
+    struct connection connection;
     bool wrote;          /* in this round; not yet confirmed by replicas */
     struct request wait; /* the WAIT command */
 };

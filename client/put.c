@@ -17,7 +17,7 @@
  * harmless in the first case; for the second it does so a few times only.
  *
  * Chunks of two files can never be mixed: the server verifies all checksums first.  Memory: the
- * bytes of a window twice, in the commands and in the link. */
+ * bytes of a window twice, in the commands and in the connection. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

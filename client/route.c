@@ -4,7 +4,7 @@
  * lost.  A list of requests runs in rounds:
  *
  *     assign   every pending request to the node of its slot, or to the target of an ASK
- *     exchange with all nodes at once, pipelined (link.c)
+ *     exchange with all nodes at once, pipelined (connection.c)
  *     confirm  WAIT on the nodes that received writes, if replicas are required
  *     judge    redirected, refused for now, or lost with its node: pending again
  *
@@ -214,9 +214,10 @@ static bool map_from(tamis_cluster *cluster, size_t n) {
     static const char *const command[] = {"CLUSTER", "SLOTS"};
     char from[256];
     snprintf(from, sizeof from, "%s", cluster->nodes[n].host); /* the array of nodes may move */
-    redisReply *reply = link_call(&cluster->nodes[n].link, command, 2, cluster->options.timeout_ms);
+    redisReply *reply =
+        connection_call(&cluster->nodes[n].connection, command, 2, cluster->options.timeout_ms);
     if (reply == NULL) {
-        return node_failed(cluster, &cluster->nodes[n], cluster->nodes[n].link.error);
+        return node_failed(cluster, &cluster->nodes[n], cluster->nodes[n].connection.error);
     }
     bool good = true;
     if (reply->type == REDIS_REPLY_ERROR && is_single(reply)) {
@@ -238,7 +239,8 @@ static bool map_from(tamis_cluster *cluster, size_t n) {
 }
 
 static bool node_open(const tamis_cluster *cluster, struct node *node) {
-    return link_open(&node->link, node->host, node->port, &cluster->options, cluster->trust);
+    return connection_open(&node->connection, node->host, node->port, &cluster->options,
+                           cluster->trust);
 }
 
 /* Reads the map from the first node that replies, connected ones first. */
@@ -246,15 +248,15 @@ static bool refresh(tamis_cluster *cluster) {
     if (cluster->single) {
         struct node *node = &cluster->nodes[cluster->owner[0] - 1];
         if (node_open(cluster, node)) return true;
-        return node_failed(cluster, node, node->link.error);
+        return node_failed(cluster, node, node->connection.error);
     }
     for (int connected = 1; connected >= 0; connected--) {
         const size_t count = cluster->node_count;
         for (size_t n = 0; n < count; n++) {
             struct node *node = &cluster->nodes[n];
-            if ((node->link.context != NULL) != (connected == 1)) continue;
+            if ((node->connection.context != NULL) != (connected == 1)) continue;
             if (!node_open(cluster, node)) {
-                node_failed(cluster, node, node->link.error);
+                node_failed(cluster, node, node->connection.error);
             } else if (map_from(cluster, n)) {
                 cluster->mapped = true;
                 return true;
@@ -270,16 +272,18 @@ static bool refresh(tamis_cluster *cluster) {
  * timeout. */
 static void lose_node(tamis_cluster *cluster, size_t n) {
     const struct node *node = &cluster->nodes[n];
-    node_failed(cluster, node, node->link.error);
+    node_failed(cluster, node, node->connection.error);
     for (size_t slot = 0; slot < SLOTS && !cluster->single; slot++) {
         if (cluster->owner[slot] == n + 1) cluster->owner[slot] = 0;
     }
 }
 
-static bool push_request(struct link *link, const struct requests *requests, struct request *r) {
+static bool push_request(struct connection *connection, const struct requests *requests,
+                         struct request *r) {
     static const char asking[] = "*1\r\n$6\r\nASKING\r\n";
-    if (r->ask_target != NO_NODE && !link_push(link, asking, sizeof asking - 1, NULL)) return false;
-    return link_push(link, requests->commands.at + r->start, r->length, r);
+    if (r->ask_target != NO_NODE && !connection_push(connection, asking, sizeof asking - 1, NULL))
+        return false;
+    return connection_push(connection, requests->commands.at + r->start, r->length, r);
 }
 
 static bool assign(tamis_cluster *cluster, struct requests *requests, bool *trouble) {
@@ -299,7 +303,8 @@ static bool assign(tamis_cluster *cluster, struct requests *requests, bool *trou
             *trouble = true;
             continue;
         }
-        if (!push_request(&node->link, requests, r)) return cluster_fail(cluster, "out of memory");
+        if (!push_request(&node->connection, requests, r))
+            return cluster_fail(cluster, "out of memory");
         r->state = REQUEST_SENT;
         r->node = n;
     }
@@ -307,14 +312,16 @@ static bool assign(tamis_cluster *cluster, struct requests *requests, bool *trou
 }
 
 static bool exchange(tamis_cluster *cluster) {
-    struct link **links = (struct link **)malloc((cluster->node_count + 1) * sizeof(struct link *));
+    struct connection **connections =
+        (struct connection **)malloc((cluster->node_count + 1) * sizeof(struct connection *));
     size_t count = 0;
-    if (links == NULL) return cluster_fail(cluster, "out of memory");
+    if (connections == NULL) return cluster_fail(cluster, "out of memory");
     for (size_t n = 0; n < cluster->node_count; n++) {
-        if (cluster->nodes[n].link.count != 0) links[count++] = &cluster->nodes[n].link;
+        if (cluster->nodes[n].connection.count != 0)
+            connections[count++] = &cluster->nodes[n].connection;
     }
-    const bool good = links_exchange(links, count, cluster->options.timeout_ms);
-    free((void *)links);
+    const bool good = connections_exchange(connections, count, cluster->options.timeout_ms);
+    free((void *)connections);
     return good || cluster_fail(cluster, "out of memory");
 }
 
@@ -370,7 +377,7 @@ static void judge(tamis_cluster *cluster, struct requests *requests, bool *troub
         struct request *r = &requests->at[i];
         if (r->state == REQUEST_SENT) {
             const struct node *node = &cluster->nodes[r->node];
-            node_failed(cluster, node, node->link.error);
+            node_failed(cluster, node, node->connection.error);
             again(cluster, r);
             *trouble = true;
         } else if (r->state != REQUEST_DONE || r->reply->type != REDIS_REPLY_ERROR) {
@@ -399,8 +406,8 @@ static bool request_waits(tamis_cluster *cluster) {
     for (size_t n = 0; n < cluster->node_count; n++) {
         struct node *node = &cluster->nodes[n];
         memset(&node->wait, 0, sizeof node->wait);
-        if (!node->wrote || node->link.context == NULL) continue;
-        if (!link_push_words(&node->link, words, 3, &node->wait)) {
+        if (!node->wrote || node->connection.context == NULL) continue;
+        if (!connection_push_words(&node->connection, words, 3, &node->wait)) {
             return cluster_fail(cluster, "out of memory");
         }
     }
@@ -411,7 +418,7 @@ static bool request_waits(tamis_cluster *cluster) {
 static bool has_replicas(tamis_cluster *cluster, struct node *node) {
     redisReply *reply = node->wait.reply;
     if (reply == NULL) {
-        return node_failed(cluster, node, node->link.error);
+        return node_failed(cluster, node, node->connection.error);
     }
     const bool enough = reply->type == REDIS_REPLY_INTEGER &&
                         reply->integer >= (long long)cluster->options.replicas;
@@ -469,7 +476,8 @@ static bool run_round(tamis_cluster *cluster, struct requests *requests, bool *w
  * run. */
 static void drop_round(tamis_cluster *cluster) {
     for (size_t n = 0; n < cluster->node_count; n++) {
-        if (cluster->nodes[n].link.count != 0) link_close(&cluster->nodes[n].link);
+        if (cluster->nodes[n].connection.count != 0)
+            connection_close(&cluster->nodes[n].connection);
     }
 }
 
@@ -529,7 +537,7 @@ tamis_cluster *tamis_cluster_new(const tamis_cluster_options *options) {
 
 void tamis_cluster_free(tamis_cluster *cluster) {
     if (cluster == NULL) return;
-    for (size_t n = 0; n < cluster->node_count; n++) link_free(&cluster->nodes[n].link);
+    for (size_t n = 0; n < cluster->node_count; n++) connection_free(&cluster->nodes[n].connection);
     if (cluster->trust != NULL) cluster->trust->free(cluster->trust);
     free(cluster->nodes);
     for (size_t i = 0; i < sizeof cluster->texts / sizeof cluster->texts[0]; i++) {

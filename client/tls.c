@@ -1,8 +1,8 @@
-/* tls.c - TLS between a link and its server, with OpenSSL
+/* tls.c - TLS between a connection and its server, with OpenSSL
  *
- *     link.c                 here                        link.c
- *     commands --seal-->  [ SSL | out ]  --records-->  send(2)
- *     replies  <--read--  [     | in  ]  <--take----   recv(2)
+ *     connection.c            here                     connection.c
+ *     commands --encrypt--> [ SSL | out ] --records--> send(2)
+ *     replies  <--read----- [     | in  ] <--take----- recv(2)
  *
  * OpenSSL works on memory instead of a socket, so that polling, timeouts and sending without
  * SIGPIPE are the same as without TLS.  `in` and `out` grow as needed and are emptied at every
@@ -138,25 +138,26 @@ static void openssl_close(struct tls *tls) {
 }
 
 /* Appends the records to send. */
-static bool drain(struct openssl_tls *tls, struct bytes *wire) {
+static bool drain(struct openssl_tls *tls, struct bytes *records) {
     char buffer[16384];
     for (int got; (got = tls->call->BIO_read(tls->out, buffer, sizeof buffer)) > 0;) {
-        bytes_add(wire, buffer, (size_t)got);
+        bytes_add(records, buffer, (size_t)got);
     }
-    if (wire->failed) snprintf(tls->base.error, sizeof tls->base.error, "out of memory");
-    return !wire->failed;
+    if (records->failed) snprintf(tls->base.error, sizeof tls->base.error, "out of memory");
+    return !records->failed;
 }
 
-static bool openssl_shake(struct tls *tls, struct bytes *wire, bool *done) {
+static bool openssl_handshake(struct tls *tls, struct bytes *records, bool *done) {
     struct openssl_tls *t = inside(tls);
     t->call->ERR_clear_error();
     const int result = t->call->SSL_connect(t->ssl);
     *done = result == 1;
     const bool good = *done || waits(t, result);
-    return drain(t, wire) && good; /* after a failure: the alert */
+    return drain(t, records) && good; /* after a failure: the alert */
 }
 
-static bool openssl_seal(struct tls *tls, const void *plain, size_t length, struct bytes *wire) {
+static bool openssl_encrypt(struct tls *tls, const void *plain, size_t length,
+                            struct bytes *records) {
     struct openssl_tls *t = inside(tls);
     t->call->ERR_clear_error();
     if (length != 0) {
@@ -166,7 +167,7 @@ static bool openssl_seal(struct tls *tls, const void *plain, size_t length, stru
             return false;
         }
     }
-    return drain(t, wire);
+    return drain(t, records);
 }
 
 static bool openssl_take(struct tls *tls, const void *records, size_t length) {
@@ -199,8 +200,8 @@ static bool name_host(const struct openssl_trust *trust, SSL *ssl, const char *h
 }
 
 static struct tls *openssl_open(struct tls_trust *base, const char *host) {
-    static const struct tls_calls calls = {openssl_shake, openssl_seal, openssl_take, openssl_read,
-                                           openssl_close};
+    static const struct tls_calls calls = {openssl_handshake, openssl_encrypt, openssl_take,
+                                           openssl_read, openssl_close};
     struct openssl_trust *trust = (struct openssl_trust *)base;
     const struct openssl *call = &trust->call;
     struct openssl_tls *t = (struct openssl_tls *)calloc(1, sizeof *t);

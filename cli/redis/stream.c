@@ -17,7 +17,7 @@
 #define WINDOW_BYTES ((size_t)4 << 20)
 
 /* Byte strings, one after the other. */
-struct pieces {
+struct strings {
     uint8_t *at;
     size_t used, capacity;
     size_t start[WINDOW_KEYS + 1];
@@ -25,13 +25,13 @@ struct pieces {
 
 struct window {
     size_t count;
-    struct pieces keys;
-    struct pieces records; /* with their delimiters; query only */
+    struct strings keys;
+    struct strings records; /* with their delimiters; query only */
     uint64_t number[WINDOW_KEYS];
     bool open_end; /* the last record of the window has no delimiter */
     const void *pointers[WINDOW_KEYS];
     size_t lengths[WINDOW_KEYS];
-    bool answers[WINDOW_KEYS];
+    bool results[WINDOW_KEYS];
 };
 
 struct stream {
@@ -46,12 +46,12 @@ struct stream {
     bool open_end; /* the last record printed had no delimiter */
 };
 
-static void piece_add(struct pieces *pieces, size_t index, const void *bytes, size_t length) {
-    pieces->at = (uint8_t *)need_room(pieces->at, &pieces->capacity, pieces->used + length, 1);
-    if (length != 0) memcpy(pieces->at + pieces->used, bytes, length);
-    pieces->start[index] = pieces->used;
-    pieces->used += length;
-    pieces->start[index + 1] = pieces->used;
+static void strings_add(struct strings *strings, size_t index, const void *bytes, size_t length) {
+    strings->at = (uint8_t *)need_room(strings->at, &strings->capacity, strings->used + length, 1);
+    if (length != 0) memcpy(strings->at + strings->used, bytes, length);
+    strings->start[index] = strings->used;
+    strings->used += length;
+    strings->start[index + 1] = strings->used;
 }
 
 static _Noreturn void stream_failed(const struct stream *s) {
@@ -74,9 +74,9 @@ static void print_record(struct stream *s, size_t i) {
 }
 
 /* Counts the selected records, or new keys, and prints them.  False: no more are needed. */
-static bool use_answers(struct stream *s) {
+static bool use_results(struct stream *s) {
     for (size_t i = 0; i < s->window->count; i++) {
-        if (s->window->answers[i] == s->invert) continue;
+        if (s->window->results[i] == s->invert) continue;
         s->selected++;
         if (s->keep_records) print_record(s, i);
     }
@@ -91,14 +91,14 @@ static bool flush(struct stream *s) {
         w->lengths[i] = w->keys.start[i + 1] - w->keys.start[i];
     }
     const bool good =
-        s->adds ? tamis_sharded_add(&s->filter, w->pointers, w->lengths, w->count, w->answers)
-                : tamis_sharded_contains(&s->filter, w->pointers, w->lengths, w->count, w->answers);
+        s->adds ? tamis_sharded_add(&s->filter, w->pointers, w->lengths, w->count, w->results)
+                : tamis_sharded_contains(&s->filter, w->pointers, w->lengths, w->count, w->results);
     if (!good) {
         output_flush(&s->output);
         stream_failed(s);
     }
     s->sent += w->count;
-    const bool more = use_answers(s);
+    const bool more = use_results(s);
     w->count = w->keys.used = w->records.used = 0;
     return more;
 }
@@ -109,9 +109,10 @@ static bool take_batch(struct stream *s, const struct block *block, const struct
     struct window *w = s->window;
     for (size_t i = 0; i < batch->count; i++) {
         const size_t next = i + 1 < batch->count ? batch->start[i + 1] : end;
-        piece_add(&w->keys, w->count, batch->keys[i], batch->lengths[i]);
+        strings_add(&w->keys, w->count, batch->keys[i], batch->lengths[i]);
         if (s->keep_records) {
-            piece_add(&w->records, w->count, block->data + batch->start[i], next - batch->start[i]);
+            strings_add(&w->records, w->count, block->data + batch->start[i],
+                        next - batch->start[i]);
         }
         w->number[w->count++] = block->before + block->records + i + 1;
         w->open_end = block->unterminated && next == block->length;

@@ -44,11 +44,11 @@ void args_items(RedisModuleString **args, size_t count, struct items *items) {
     }
 }
 
-size_t args_to_front(RedisModuleString **args, size_t front, size_t from, const bool *bools,
-                     size_t count, size_t marked) {
-    if (front == from && marked == count) return front + marked;
-    for (size_t i = 0; marked != 0 && i < count; i++) {
-        if (!bools[i]) continue;
+size_t args_to_front(RedisModuleString **args, size_t front, size_t from, const bool *chosen,
+                     size_t count, size_t chosen_count) {
+    if (front == from && chosen_count == count) return front + chosen_count;
+    for (size_t i = 0; chosen_count != 0 && i < count; i++) {
+        if (!chosen[i]) continue;
         RedisModuleString *arg = args[from + i];
         args[from + i] = args[front];
         args[front++] = arg;

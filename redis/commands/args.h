@@ -23,9 +23,9 @@ struct item arg_item(RedisModuleString *arg);
 /* The first of these arguments, at most SCALABLE_BATCH. */
 void args_items(RedisModuleString **args, size_t count, struct items *items);
 
-/* Of the `count` arguments from `from` on, moves those with `bools` set (`marked` of them) to
+/* Of the `count` arguments from `from` on, moves the `chosen` ones, `chosen_count` in number, to
  * `front`. Returns the new front. */
-size_t args_to_front(RedisModuleString **args, size_t front, size_t from, const bool *bools,
-                     size_t count, size_t marked);
+size_t args_to_front(RedisModuleString **args, size_t front, size_t from, const bool *chosen,
+                     size_t count, size_t chosen_count);
 
 #endif

@@ -1,8 +1,5 @@
 /* bf_info_commands.c - BF commands for a whole filter: BF.INFO, BF.CARD, BF.DEBUG, BF.SCANDUMP,
  * BF.LOADCHUNK, BF.MERGE */
-#include <stdio.h>
-#include <string.h>
-
 #include "commands/args.h"
 #include "commands/commands.h"
 #include "commands/replies.h"
@@ -42,7 +39,7 @@ static void reply_expansion(RedisModuleCtx *ctx, const struct bf *f) {
     uint32_t expansion = f->expansion;
     bool fixed = expansion == 0;
     if (f->redisbloom != NULL) {
-        const struct redisbloom_chain c = redisbloom_chain(f->redisbloom);
+        const struct redisbloom_bloom c = redisbloom_bloom(f->redisbloom);
         fixed = (c.options & REDISBLOOM_NONSCALING) != 0;
         expansion = c.growth;
     }
@@ -129,14 +126,11 @@ int bf_card_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 static void reply_subfilter(RedisModuleCtx *ctx, const struct redisbloom_sub *l) {
-    char line[256];
-    const int length =
-        snprintf(line, sizeof line,
-                 "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu "
-                 "ratio:%g",
-                 (unsigned long long)l->bytes, (unsigned long long)l->bits, l->hashes,
-                 (unsigned long long)l->entries, (unsigned long long)l->size, l->error);
-    RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+    reply_line(ctx,
+               "bytes:%llu bits:%llu hashes:%u hashwidth:64 capacity:%llu size:%llu "
+               "ratio:%g",
+               (unsigned long long)l->bytes, (unsigned long long)l->bits, l->hashes,
+               (unsigned long long)l->entries, (unsigned long long)l->size, l->error);
 }
 
 /* What RedisBloom would make for this capacity and error; no bytes if it would make none. */
@@ -148,7 +142,7 @@ static struct redisbloom_sub subfilter_for(uint64_t capacity, double error) {
     o.fpr = error;
     struct redisbloom_sub sub = {.entries = capacity, .error = error};
     if (tamis_size(&o, &size) != TAMIS_OK) return sub;
-    sub.bytes = size.bytes - REDISBLOOM_CHAIN_HEADER - REDISBLOOM_SUB;
+    sub.bytes = size.bytes - REDISBLOOM_BLOOM_HEADER - REDISBLOOM_SUB;
     sub.bits = sub.bytes * 8;
     sub.hashes = size.hashes;
     return sub;
@@ -176,12 +170,9 @@ int bf_debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     struct key key;
     const struct bf *f = key_need(ctx, argv[1], bf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
-    char line[64];
     long lines = 1;
-    const int length =
-        snprintf(line, sizeof line, "size:%llu", (unsigned long long)bf_numbers(f).items);
     RedisModule_ReplyWithArray(ctx, REDISMODULE_POSTPONED_LEN);
-    RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+    reply_line(ctx, "size:%llu", (unsigned long long)bf_numbers(f).items);
     if (bf_is_small(f)) {
         const struct generation only = {.subfilters = 1,
                                         .first_capacity = f->capacity,
@@ -191,7 +182,7 @@ int bf_debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     for (uint32_t i = 0; i < f->generations; i++) {
         lines += reply_generation(ctx, f, &f->in.generation[i], DEBUG_LINES_MAX - lines);
     }
-    const uint32_t subs = f->redisbloom == NULL ? 0 : redisbloom_chain(f->redisbloom).subfilters;
+    const uint32_t subs = f->redisbloom == NULL ? 0 : redisbloom_bloom(f->redisbloom).subfilters;
     for (uint32_t i = 0; i < subs; i++, lines++) {
         const struct redisbloom_sub sub = redisbloom_sub(f->redisbloom, i);
         reply_subfilter(ctx, &sub);
@@ -201,18 +192,6 @@ int bf_debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
 }
 
 /* ---- chunks */
-
-/* Frees the bytes.  NULL: past the end, or, with a length, out of memory. */
-static void reply_chunk(RedisModuleCtx *ctx, long long next, uint8_t *bytes, size_t length) {
-    if (bytes == NULL && length != 0) {
-        reply_error(ctx, "ERR Insufficient memory");
-        return;
-    }
-    RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, next);
-    RedisModule_ReplyWithStringBuffer(ctx, bytes == NULL ? "" : (const char *)bytes, length);
-    memory_free(bytes);
-}
 
 /* BF.SCANDUMP key iterator */
 int bf_scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -227,7 +206,7 @@ int bf_scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
         size_t length;
         long long next;
         uint8_t *bytes = serialize_chunk(&bf_ops, f, iterator, &length, &next);
-        reply_chunk(ctx, next, bytes, length);
+        reply_chunk(ctx, next, bytes, length, false);
     }
     return key_close(&key);
 }

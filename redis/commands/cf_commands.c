@@ -2,9 +2,6 @@
  *
  * Syntax, replies and texts are those of RedisBloom 8; doc/redis.md lists additions.  Replication
  * as in bf_commands.c: effects, with all parameters, and only if something changed. */
-#include <stdio.h>
-#include <string.h>
-
 #include "commands/args.h"
 #include "commands/batch_replies.h"
 #include "commands/commands.h"
@@ -201,7 +198,7 @@ static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisM
 }
 
 /* Returns whether `count` more items may need more than `expansions` sub-filters. */
-static bool may_end_within(const struct cf *f, size_t count, uint64_t expansions) {
+static bool may_exceed(const struct cf *f, size_t count, uint64_t expansions) {
     if (f->redisbloom != NULL) { /* sub-filters + count > expansions, in constant time */
         return count > expansions ||
                tamis_storage_table(f->redisbloom, (size_t)expansions - count) != NULL;
@@ -227,11 +224,11 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
         if (!make) reply_error(ctx, key_error(key.state));
     } else if (cf_is_loading(f)) {
         reply_error(ctx, add_error(CF_LOADING));
-    } else if (may_end_within(f, 1, expansions) && !redis_is_following(ctx)) {
+    } else if (may_exceed(f, 1, expansions) && !redis_is_following(ctx)) {
         reply_error(ctx, add_error(CF_EXPANSIONS));
     } else {
         /* Items accepted by the primary are added: the limits here may differ. */
-        const bool limited = f->limit != 0 || may_end_within(f, count, expansions);
+        const bool limited = f->limit != 0 || may_exceed(f, count, expansions);
         if (limited && redis_is_following(ctx)) expansions = CF_TAKE_ALL;
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
         const size_t added = add_items(ctx, f, items, count, how, expansions);
@@ -412,34 +409,17 @@ int cf_debug_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
     const struct cf *f = key_need(ctx, argv[1], cf_type, &key);
     if (f == NULL) return REDISMODULE_OK;
     const struct cf_numbers n = cf_numbers(f);
-    char line[256];
-    const int length = snprintf(
-        line, sizeof line,
-        "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%llu max_iterations:%llu "
-        "expansion:%llu",
-        (unsigned long long)n.bucket_size, (unsigned long long)n.buckets,
-        (unsigned long long)n.items, (unsigned long long)n.deletes,
-        (unsigned long long)n.subfilters, (unsigned long long)n.iterations,
-        (unsigned long long)n.expansion);
-    RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+    reply_line(ctx,
+               "bktsize:%llu buckets:%llu items:%llu deletes:%llu filters:%llu max_iterations:%llu "
+               "expansion:%llu",
+               (unsigned long long)n.bucket_size, (unsigned long long)n.buckets,
+               (unsigned long long)n.items, (unsigned long long)n.deletes,
+               (unsigned long long)n.subfilters, (unsigned long long)n.iterations,
+               (unsigned long long)n.expansion);
     return key_close(&key);
 }
 
 /* ---- chunks */
-
-static void reply_chunk(RedisModuleCtx *ctx, long long next, const uint8_t *chunk, size_t length) {
-    if (chunk == NULL && length != 0) {
-        reply_error(ctx, "ERR Insufficient memory");
-        return;
-    }
-    RedisModule_ReplyWithArray(ctx, 2);
-    RedisModule_ReplyWithLongLong(ctx, chunk == NULL ? 0 : next);
-    if (chunk == NULL) {
-        RedisModule_ReplyWithNull(ctx);
-    } else {
-        RedisModule_ReplyWithStringBuffer(ctx, (const char *)chunk, length);
-    }
-}
 
 /* CF.SCANDUMP key iterator */
 int cf_scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
@@ -453,8 +433,7 @@ int cf_scandump_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc)
     size_t length = 0;
     uint8_t *chunk =
         cf_numbers(f).items == 0 ? NULL : serialize_chunk(&cf_ops, f, iterator, &length, &next);
-    reply_chunk(ctx, next, chunk, length);
-    memory_free(chunk);
+    reply_chunk(ctx, next, chunk, length, true);
     return key_close(&key);
 }
 

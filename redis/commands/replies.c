@@ -1,6 +1,9 @@
 /* replies.c - see replies.h */
 #include "commands/replies.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "filters/redisbloom.h"
 #include "server/memory.h"
 #include "server/worker.h"
@@ -14,10 +17,35 @@ void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value
     RedisModule_ReplyWithLongLong(ctx, (long long)value);
 }
 
+int reply_line(RedisModuleCtx *ctx, const char *format, ...) {
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    return RedisModule_ReplyWithStringBuffer(ctx, line, (size_t)length);
+}
+
 int reply_ok(RedisModuleCtx *ctx) { return RedisModule_ReplyWithSimpleString(ctx, "OK"); }
 
 int reply_error(RedisModuleCtx *ctx, const char *text) {
     return *text == '\0' ? RedisModule_WrongArity(ctx) : RedisModule_ReplyWithError(ctx, text);
+}
+
+void reply_chunk(RedisModuleCtx *ctx, long long next, uint8_t *chunk, size_t length,
+                 bool null_at_end) {
+    if (chunk == NULL && length != 0) {
+        reply_error(ctx, "ERR Insufficient memory");
+        return;
+    }
+    RedisModule_ReplyWithArray(ctx, 2);
+    RedisModule_ReplyWithLongLong(ctx, next);
+    if (chunk == NULL && null_at_end) {
+        RedisModule_ReplyWithNull(ctx);
+    } else {
+        RedisModule_ReplyWithStringBuffer(ctx, chunk == NULL ? "" : (const char *)chunk, length);
+    }
+    memory_free(chunk);
 }
 
 struct key key_open(RedisModuleCtx *ctx, RedisModuleString *name, int mode, RedisModuleType *type) {

@@ -15,6 +15,11 @@ void reply_field(RedisModuleCtx *ctx, const char *name, unsigned long long value
 int reply_line(RedisModuleCtx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int reply_ok(RedisModuleCtx *ctx);
 int reply_error(RedisModuleCtx *ctx, const char *text);
+/* The reply of SCANDUMP: the next iterator, and the chunk, which it frees.  NULL is past the end,
+ * where CF.SCANDUMP replies with null and BF.SCANDUMP with an empty string; or, with a length,
+ * memory ran out. */
+void reply_chunk(RedisModuleCtx *ctx, long long next, uint8_t *chunk, size_t length,
+                 bool null_at_end);
 /* Instead of an error text: wrong number of arguments. */
 #define ARITY ""
 

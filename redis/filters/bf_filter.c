@@ -430,7 +430,7 @@ void bf_prepare(const struct bf *f) {
 /* ---- statistics */
 
 static struct bf_numbers redisbloom_numbers(const tamis_filter *f) {
-    const struct redisbloom_chain c = redisbloom_chain(f);
+    const struct redisbloom_bloom c = redisbloom_bloom(f);
     struct bf_numbers n = {
         .bytes = redisbloom_bytes(f), .subfilters = c.subfilters, .items = c.size};
     for (uint32_t i = 0; i < c.subfilters; i++) {

@@ -46,10 +46,10 @@ static struct byte_reader read_header(const tamis_filter *f, size_t offset, uint
     return (struct byte_reader){bytes, bytes + size, bad};
 }
 
-struct redisbloom_chain redisbloom_chain(const tamis_filter *f) {
-    uint8_t header[REDISBLOOM_CHAIN_HEADER];
+struct redisbloom_bloom redisbloom_bloom(const tamis_filter *f) {
+    uint8_t header[REDISBLOOM_BLOOM_HEADER];
     struct byte_reader r = read_header(f, 0, header, sizeof header);
-    struct redisbloom_chain c = {.size = byte_get64(&r)};
+    struct redisbloom_bloom c = {.size = byte_get64(&r)};
     c.subfilters = byte_get32(&r);
     c.options = byte_get32(&r);
     c.growth = byte_get32(&r);
@@ -58,7 +58,7 @@ struct redisbloom_chain redisbloom_chain(const tamis_filter *f) {
 
 struct redisbloom_sub redisbloom_sub(const tamis_filter *f, size_t index) {
     uint8_t entry[REDISBLOOM_SUB];
-    const size_t offset = REDISBLOOM_CHAIN_HEADER + index * REDISBLOOM_SUB;
+    const size_t offset = REDISBLOOM_BLOOM_HEADER + index * REDISBLOOM_SUB;
     struct byte_reader r = read_header(f, offset, entry, sizeof entry);
     struct redisbloom_sub sub = {.bytes = byte_get64(&r)};
     sub.bits = byte_get64(&r);
@@ -125,7 +125,7 @@ static struct sparse_bytes *table_at(const tamis_filter *f, uint64_t *offset) {
 
 static size_t header_bytes(const tamis_filter *f) {
     if (is_cuckoo(f)) return REDISBLOOM_CUCKOO_HEADER;
-    return REDISBLOOM_CHAIN_HEADER + redisbloom_chain(f).subfilters * (size_t)REDISBLOOM_SUB;
+    return REDISBLOOM_BLOOM_HEADER + redisbloom_bloom(f).subfilters * (size_t)REDISBLOOM_SUB;
 }
 
 uint8_t *redisbloom_chunk(const tamis_filter *f, long long iterator, size_t *length,

@@ -12,13 +12,13 @@
 
 #include "tamis.h"
 
-#define REDISBLOOM_CHAIN_HEADER 20
+#define REDISBLOOM_BLOOM_HEADER 20
 #define REDISBLOOM_SUB 53
 #define REDISBLOOM_CUCKOO_HEADER 38
-#define REDISBLOOM_NONSCALING 8 /* in the options of a chain */
+#define REDISBLOOM_NONSCALING 8 /* in the options of a Bloom filter */
 
 /* The header of a Bloom filter, and of one of its sub-filters (RedisBloom: link). */
-struct redisbloom_chain {
+struct redisbloom_bloom {
     uint64_t size;
     uint32_t subfilters, options, growth;
 };
@@ -33,7 +33,7 @@ struct redisbloom_sub {
 struct cf_numbers {
     uint64_t bytes, items, buckets, deletes, subfilters, bucket_size, iterations, expansion;
 };
-struct redisbloom_chain redisbloom_chain(const tamis_filter *f);
+struct redisbloom_bloom redisbloom_bloom(const tamis_filter *f);
 struct redisbloom_sub redisbloom_sub(const tamis_filter *f, size_t index);
 struct cf_numbers redisbloom_cuckoo(const tamis_filter *f);
 

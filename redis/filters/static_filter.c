@@ -68,7 +68,7 @@ struct static_filter *static_filter_create(void) {
 }
 
 /* Queries use this file from now on; the filter takes over its owner. */
-static void serve(struct static_filter *s, struct cow_table *file) {
+static void use_file(struct static_filter *s, struct cow_table *file) {
     const struct file *f = file_of(file);
     cow_table_drop(s->file);
     s->file = file;
@@ -204,7 +204,7 @@ const char *static_filter_finish(struct static_filter *s, const uint8_t *secret)
         static_filter_abort(s);
         return wrong;
     }
-    serve(s, s->coming);
+    use_file(s, s->coming);
     forget_coming(s);
     return NULL;
 }
@@ -248,7 +248,7 @@ bool static_filter_is_checked(const struct static_filter *s, const void *bytes, 
 struct static_filter *static_filter_copy(const struct static_filter *from) {
     struct static_filter *s = static_filter_create();
     if (s == NULL) return NULL;
-    if (from->file != NULL) serve(s, cow_table_take(from->file));
+    if (from->file != NULL) use_file(s, cow_table_take(from->file));
     if (from->coming == NULL) return s;
     if (static_filter_begin(s, from->total)) {
         static_filter_append(s, from->staged, (size_t)from->received);

@@ -47,7 +47,7 @@ static struct sparse_bytes *load_bytes(RedisModuleIO *rdb) {
 /* ---- Bloom filters */
 
 void bf_redisbloom_save(RedisModuleIO *rdb, const tamis_filter *f) {
-    const struct redisbloom_chain c = redisbloom_chain(f);
+    const struct redisbloom_bloom c = redisbloom_bloom(f);
     RedisModule_SaveUnsigned(rdb, c.size);
     RedisModule_SaveUnsigned(rdb, c.subfilters);
     RedisModule_SaveUnsigned(rdb, c.options);
@@ -118,7 +118,7 @@ tamis_filter *bf_redisbloom_load(RedisModuleIO *rdb, uint64_t size, int version)
     const uint64_t options = version < WITH_OPTIONS ? 0 : load_number(rdb, UINT32_MAX, &bad);
     const uint64_t growth = version < WITH_GROWTH ? 2 : load_number(rdb, UINT32_MAX, &bad);
     if (RedisModule_IsIOError(rdb) || bad || subs == 0) return NULL;
-    struct byte_writer w = {.capacity = REDISBLOOM_CHAIN_HEADER + (size_t)subs * REDISBLOOM_SUB};
+    struct byte_writer w = {.capacity = REDISBLOOM_BLOOM_HEADER + (size_t)subs * REDISBLOOM_SUB};
     struct sparse_bytes **tables = memory_zeroed((size_t)subs * sizeof *tables);
     w.bytes = memory_alloc(w.capacity);
     size_t loaded = 0;

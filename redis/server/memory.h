@@ -33,7 +33,7 @@ tamis_allocator memory_allocator(void);
  * has accepted them. */
 bool memory_admits(RedisModuleCtx *ctx, uint64_t bytes);
 
-/* Returns whether the server is at maxmemory.  For the thread that serves commands. */
+/* Returns whether the server is at maxmemory.  For the main thread. */
 bool memory_is_short(void);
 
 /* The effort of freeing a value, as reported to the server.  The server leaves large efforts to

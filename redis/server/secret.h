@@ -5,7 +5,7 @@
  * time in which BF.ADD creates a filter.  They are read once, and a filter's secret is SipHash-2-4
  * of a counter under them: one secret (BF.SCANDUMP returns it) does not reveal another.
  *
- * For the thread that serves commands only. */
+ * For the main thread only. */
 #ifndef TAMIS_REDIS_SERVER_SECRET_H
 #define TAMIS_REDIS_SERVER_SECRET_H
 

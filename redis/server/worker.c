@@ -55,7 +55,7 @@ static bool started;
 static atomic_size_t jobs;       /* not done yet */
 static size_t waits;             /* commands that have waited */
 static size_t queued_jobs;       /* ever queued, without those that wake clients */
-static pthread_t server, worker; /* server: the thread that serves commands */
+static pthread_t server, worker; /* server: the main thread */
 static atomic_bool alone;        /* in a child: there is no worker */
 
 /* ---- the thread */
@@ -145,7 +145,7 @@ void worker_give(worker_job *run, void *argument) {
 }
 
 void worker_free(worker_job *free, void *block) {
-    const bool at_once = !worker_serves() || memory_is_short();
+    const bool at_once = !worker_is_main_thread() || memory_is_short();
     if (at_once) {
         free(block);
     } else {
@@ -155,7 +155,7 @@ void worker_free(worker_job *free, void *block) {
 
 size_t worker_jobs(void) { return atomic_load_explicit(&jobs, memory_order_acquire); }
 
-bool worker_serves(void) { return pthread_equal(pthread_self(), server) != 0; }
+bool worker_is_main_thread(void) { return pthread_equal(pthread_self(), server) != 0; }
 
 /* ---- clients that wait */
 

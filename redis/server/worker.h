@@ -13,7 +13,7 @@
 
 typedef void worker_job(void *argument);
 
-/* Call once, from the thread that serves commands.  The worker thread starts with the first job.
+/* Call once, from the main thread.  The worker thread starts with the first job.
  * False if the system refuses. */
 bool worker_open(void);
 
@@ -25,8 +25,8 @@ void worker_free(worker_job *free, void *block);
 
 /* The number of jobs that are not done. */
 size_t worker_jobs(void);
-/* Returns whether the caller is the thread that serves commands. */
-bool worker_serves(void);
+/* Returns whether the caller is the main thread. */
+bool worker_is_main_thread(void);
 
 /* Returns whether a command that needs `tables` missing tables builds them inline instead of
  * waiting. Builds one missing table inline (2 ms), rate-limited: a pipeline of commands for one

@@ -19,7 +19,7 @@
  * is not copied.  Parts always have a body: unions are not nested, but extended as long as they
  * have one owner.
  *
- * Threads.  The thread that serves commands adds owners and uses tables; the worker copies and
+ * Threads.  The main thread adds owners and uses tables; the worker copies and
  * unites tables that it owns itself; any thread drops.  The mutex guards `ahead`, `making` and the
  * decrease of `owners`.  A body is published once and read without the lock.  A sole owner may
  * change the table without the lock, because only owners add owners.
@@ -65,7 +65,7 @@ bool cow_table_open(void) {
 static atomic_size_t commands, background;
 
 static void note(size_t bytes) {
-    atomic_fetch_add_explicit(worker_serves() ? &commands : &background, bytes,
+    atomic_fetch_add_explicit(worker_is_main_thread() ? &commands : &background, bytes,
                               memory_order_relaxed);
 }
 
@@ -138,7 +138,7 @@ static void drop_parts(struct cow_table_part *part) {
 void cow_table_drop(struct cow_table *s) {
     if (s == NULL) return;
     struct cow_table *spare = NULL;
-    const bool give_back = !cow_table_is_own(s) && worker_serves() && memory_is_short();
+    const bool give_back = !cow_table_is_own(s) && worker_is_main_thread() && memory_is_short();
     pthread_mutex_lock(&lock);
     const unsigned left = atomic_fetch_sub_explicit(&s->owners, 1, memory_order_acq_rel) - 1;
     const bool whole = body_of(s) != NULL;
@@ -191,7 +191,7 @@ static struct cow_table_part *without_first(struct cow_table_part *parts) {
     return rest;
 }
 
-static size_t failures; /* used by the thread that serves commands */
+static size_t failures; /* used by the main thread */
 
 size_t cow_table_failures(void) { return failures; }
 
@@ -217,7 +217,7 @@ const void *cow_table_make(struct cow_table *s) {
     pthread_mutex_unlock(&lock);
     if (body != NULL) {
         drop_parts(taken ? without_first(parts) : parts);
-    } else if (worker_serves()) {
+    } else if (worker_is_main_thread()) {
         failures++;
     }
     return body;

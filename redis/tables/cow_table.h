@@ -5,7 +5,7 @@
  * built when it is needed.  The worker (worker.h) makes copies and unions ahead, so commands rarely
  * have to.
  *
- * All functions are for the thread that serves commands, except cow_table_drop, which any thread
+ * All functions are for the main thread, except cow_table_drop, which any thread
  * may call: the server also frees values in a background thread.  See cow_table.c. */
 #ifndef TAMIS_REDIS_TABLES_COW_TABLE_H
 #define TAMIS_REDIS_TABLES_COW_TABLE_H
@@ -35,7 +35,7 @@ struct cow_table {
     } ahead;
 };
 
-/* Call once, from the thread that serves commands; opens the worker as well.  False if the system
+/* Call once, from the main thread; opens the worker as well.  False if the system
  * refuses. */
 bool cow_table_open(void);
 
@@ -83,7 +83,7 @@ static inline void *cow_table_own(struct cow_table **place) {
     return cow_table_part_from(place);
 }
 
-/* The number of unions that the thread that serves commands could not build because memory ran out.
+/* The number of unions that the main thread could not build because memory ran out.
  * Queries of such a table return "possibly in the set"; if this number has grown, do not treat that
  * as "present". */
 size_t cow_table_failures(void);

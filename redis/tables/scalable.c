@@ -81,7 +81,7 @@ static bool first_shape(struct stage *l, const struct scalable *s, uint64_t capa
     const double fpr = fpr_within(s->fpr * share, s->removes);
     if (!stage_shape(l, capacity, fpr, CUCKOO_GAIN, s->removes)) return false;
     if (l->kind == TAMIS_BLOOM && l->segments > 1) {
-        stage_shape_blocks(l, s->grows ? s->fpr * first_share(TAMIS_BLOCK, capacity) : s->fpr);
+        stage_shape_blocked(l, s->grows ? s->fpr * first_share(TAMIS_BLOCK, capacity) : s->fpr);
     }
     return true;
 }

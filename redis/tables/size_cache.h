@@ -3,7 +3,7 @@
  * Computing a size takes microseconds, more than everything else in creating or loading a small
  * filter, and most filters of a server have the same parameters.
  *
- * For the thread that serves commands only. */
+ * For the main thread only. */
 #ifndef TAMIS_REDIS_TABLES_SIZE_CACHE_H
 #define TAMIS_REDIS_TABLES_SIZE_CACHE_H
 

@@ -83,11 +83,11 @@ bool stage_shape(struct stage *l, uint64_t capacity, double fpr, double gain, bo
     return has_bits || has_cuckoo;
 }
 
-void stage_shape_blocks(struct stage *l, double fpr) {
-    struct stage blocks = *l;
-    blocks.kind = TAMIS_BLOCK;
-    blocks.fpr = fpr;
-    if (find_size(&blocks)) *l = blocks;
+void stage_shape_blocked(struct stage *l, double fpr) {
+    struct stage blocked = *l;
+    blocked.kind = TAMIS_BLOCK;
+    blocked.fpr = fpr;
+    if (find_size(&blocked)) *l = blocked;
 }
 
 uint64_t stage_plan(const struct stage *l) { return l->segments * l->segment_bytes; }

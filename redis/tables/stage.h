@@ -47,7 +47,7 @@ enum scalable_result { SCALABLE_OK, SCALABLE_FULL, SCALABLE_NO_MEMORY };
  * of `gain`.  False if no kind supports the parameters. */
 bool stage_shape(struct stage *l, uint64_t capacity, double fpr, double gain, bool removes);
 /* Changes the shape to blocked Bloom filters of this rate, if they support it. */
-void stage_shape_blocks(struct stage *l, double fpr);
+void stage_shape_blocked(struct stage *l, double fpr);
 /* Bytes of the tables when all are in use. */
 uint64_t stage_plan(const struct stage *l);
 

@@ -119,7 +119,7 @@ static struct bf *new_redisbloom_bloom(uint64_t capacity) {
     o.format = "redisbloom";
     o.capacity = capacity;
     return bf_of_redisbloom(
-        redisbloom_made(&o, TAMIS_GROWING, REDISBLOOM_CHAIN_HEADER + REDISBLOOM_SUB));
+        redisbloom_made(&o, TAMIS_GROWING, REDISBLOOM_BLOOM_HEADER + REDISBLOOM_SUB));
 }
 
 static struct bf *new_bloom(uint64_t capacity, bool redisbloom) {
@@ -182,8 +182,8 @@ static void cf_take(struct cf *f, struct model *m, size_t first, size_t count) {
     for (size_t i = 0; i < count; i++) m->times[first + i] += results[i] == CF_ADDED;
 }
 
-/* Never more often than it was added.  If memory is refused the removal fails and changes nothing; it
- * never reports that the item is not there. */
+/* Never more often than it was added.  If memory is refused the removal fails and changes nothing;
+ * it never reports that the item is not there. */
 static void cf_take_out(struct cf *f, struct model *m, size_t first, size_t count) {
     const struct items items = items_of(first, count);
     for (size_t i = 0; i < count; i++) {
