@@ -25,26 +25,25 @@
         .name = text, .type = REDISMODULE_ARG_TYPE_PURE_TOKEN, .key_spec_index = -1, \
         .token = word, .flags = REDISMODULE_CMD_ARG_OPTIONAL                         \
     }
-#define OPTION(text, parts)                                                     \
-    {                                                                           \
-        .name = text, .type = REDISMODULE_ARG_TYPE_BLOCK, .key_spec_index = -1, \
-        .flags = REDISMODULE_CMD_ARG_OPTIONAL, .subargs = parts                 \
+#define OPTION(text, word, value)                                                              \
+    {                                                                                          \
+        .name = text, .type = REDISMODULE_ARG_TYPE_BLOCK, .key_spec_index = -1, .token = word, \
+        .flags = REDISMODULE_CMD_ARG_OPTIONAL, .subargs = value                                \
     }
 #define END \
     { .name = NULL }
 
 typedef RedisModuleCommandArg Arg;
 
-static Arg expansion[] = {WORD("expansion", "EXPANSION"), ARG("expansion", INTEGER), END};
-static Arg capacity[] = {WORD("capacity", "CAPACITY"), ARG("capacity", INTEGER), END};
-static Arg error_rate[] = {WORD("error", "ERROR"), ARG("error", DOUBLE), END};
-static Arg bucketsize[] = {WORD("bucketsize", "BUCKETSIZE"), ARG("bucketsize", INTEGER), END};
-static Arg maxiterations[] = {WORD("maxiterations", "MAXITERATIONS"), ARG("maxiterations", INTEGER),
-                              END};
+static Arg expansion[] = {ARG("expansion", INTEGER), END};
+static Arg capacity[] = {ARG("capacity", INTEGER), END};
+static Arg error_rate[] = {ARG("error", DOUBLE), END};
+static Arg bucketsize[] = {ARG("bucketsize", INTEGER), END};
+static Arg maxiterations[] = {ARG("maxiterations", INTEGER), END};
+static Arg secret[] = {ARG("hex", STRING), END};
 static Arg one_field[] = {WORD("capacity", "CAPACITY"),   WORD("size", "SIZE"),
                           WORD("filters", "FILTERS"),     WORD("items", "ITEMS"),
                           WORD("expansion", "EXPANSION"), END};
-static Arg secret[] = {WORD("secret", "SECRET"), ARG("hex", STRING), END};
 
 static Arg no_arguments[] = {END};
 static Arg key_only[] = {KEY, END};
@@ -55,13 +54,13 @@ static Arg key_chunk[] = {KEY, ARG("iterator", INTEGER), ARG("data", STRING), EN
 static Arg bf_reserve_args[] = {KEY,
                                 ARG("error_rate", DOUBLE),
                                 ARG("capacity", INTEGER),
-                                OPTION("expansion", expansion),
+                                OPTION("expansion", "EXPANSION", expansion),
                                 FLAG("nonscaling", "NONSCALING"),
                                 END};
 static Arg bf_insert_args[] = {KEY,
-                               OPTION("capacity", capacity),
-                               OPTION("error", error_rate),
-                               OPTION("expansion", expansion),
+                               OPTION("capacity", "CAPACITY", capacity),
+                               OPTION("error", "ERROR", error_rate),
+                               OPTION("expansion", "EXPANSION", expansion),
                                FLAG("nocreate", "NOCREATE"),
                                FLAG("nonscaling", "NONSCALING"),
                                WORD("items", "ITEMS"),
@@ -82,12 +81,12 @@ static Arg bf_merge_args[] = {{.name = "destination", .type = REDISMODULE_ARG_TY
                               END};
 static Arg cf_reserve_args[] = {KEY,
                                 ARG("capacity", INTEGER),
-                                OPTION("bucketsize", bucketsize),
-                                OPTION("maxiterations", maxiterations),
-                                OPTION("expansion", expansion),
+                                OPTION("bucketsize", "BUCKETSIZE", bucketsize),
+                                OPTION("maxiterations", "MAXITERATIONS", maxiterations),
+                                OPTION("expansion", "EXPANSION", expansion),
                                 END};
 static Arg cf_insert_args[] = {KEY,
-                               OPTION("capacity", capacity),
+                               OPTION("capacity", "CAPACITY", capacity),
                                FLAG("nocreate", "NOCREATE"),
                                WORD("items", "ITEMS"),
                                MANY("item", STRING),
@@ -96,7 +95,7 @@ static Arg tamis_load_args[] = {KEY,
                                 ARG("offset", INTEGER),
                                 ARG("total", INTEGER),
                                 ARG("data", STRING),
-                                OPTION("secret", secret),
+                                OPTION("secret", "SECRET", secret),
                                 END};
 static Arg tamis_turn_args[] = {KEY, ARG("epoch", INTEGER), END};
 
