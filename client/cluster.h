@@ -111,7 +111,7 @@ struct connection {
     /* Requests without a reply, in order; NULL: the reply is discarded (ASKING). */
     struct request **waiting;
     size_t first, count, capacity;
-    bool heard;     /* any bytes received */
+    bool heard;     /* bytes were received */
     uint64_t moved; /* time of the last bytes sent or reply completed */
     size_t partial; /* bytes received since then of the next reply */
     char error[160];

@@ -8,16 +8,16 @@
  * Chunks are sent in windows of a few, pipelined, through the router (route.c), which repeats
  * commands without a reply.  So a chunk may arrive twice, and the server refuses one that is not
  * the next:
- *   - The last chunk of the window was accepted: then all before it were, because the server
- * accepts them in order only.  Refusals in between were repetitions.
- *   - It was refused for its order: TAMIS.INFO returns how much has arrived, and the upload
- * continues from there; after a failover it may be less than before.
- *   - There is no upload of ours: the last chunk had arrived and its reply was lost, or another
- * client uploads to the same key.  These look the same, so the upload starts again, which is
- * harmless in the first case; for the second it does so a few times only.
+ *   - The last chunk of the window was accepted.  Then all chunks before it were accepted, because
+ * the server accepts them in order only; refusals in between were repetitions.
+ *   - The last chunk was refused for its order.  TAMIS.INFO returns how much has arrived, and the
+ *     upload continues from there.  After a failover that may be less than before.
+ *   - The server has no upload of this file.  Either the last chunk arrived and its reply was lost,
+ * or another client uploads to the same key.  The client cannot distinguish the two: it starts
+ *     again, RESTARTS_MAX times at most.
  *
- * Chunks of two files can never be mixed: the server verifies all checksums first.  Memory: the
- * bytes of a window twice, in the commands and in the connection. */
+ * Chunks of two files are never mixed, because the server verifies all checksums before it uses a
+ * file.  Memory: the bytes of a window twice, in the commands and in the connection. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -31,14 +31,15 @@
  * Guarantees
  *   - A call sends its commands to all nodes at once, pipelined, and returns when all have replied.
  *     Pass tens of thousands of keys per call.
- *   - MOVED and ASK are followed, so slots may move during a call.  TRYAGAIN, CLUSTERDOWN, LOADING
- * and lost connections are retried with a new slot map, until there was no progress for
- *     `patience_ms`.  All commands that write may be repeated.
- *   - With `replicas` a write counts when that number of replicas have it (WAIT), and is sent again
- *     otherwise: then the failure of a primary loses no write that a call has returned for.
+ *   - MOVED and ASK are followed, so slots may move during a call.  After TRYAGAIN, CLUSTERDOWN,
+ *     LOADING or a lost connection a command is sent again with a new slot map, until there was no
+ *     progress for `patience_ms`.  All commands that write may be repeated.
+ *   - With `replicas` a call returns when that number of replicas have its writes (WAIT), and sends
+ *     writes again that too few have.  So the failure of a primary loses no write of a finished
+ * call.
  *   - A missing shard (evicted, deleted) is an error, never "definitely not in the set".
- *   - A call that returns false has set tamis_cluster_error.  An add that failed may have been done
- * in part, and may be repeated.
+ *   - A call that returns false has set tamis_cluster_error.  An add that failed may have added
+ * some keys, and may be repeated.
  *
  * A cluster object is used by one thread at a time.  No function prints or raises SIGPIPE. Needs
  * libhiredis, and OpenSSL for TLS.

@@ -2,7 +2,7 @@
  *
  * Replying with one integer takes the server 150 instructions, more than computing it; a hundred of
  * them were a sixth of a command.  But RedisModule_ReplyWithCallReply passes the reply of another
- * command on unchanged, in one piece of any length.  So when the module is loaded it calls its own
+ * command on unchanged, whatever its length.  So when the module is loaded it calls its own
  * command TAMIS.ANSWERS for every row of eight results and keeps the replies:
  *
  *     0 0 0 0 0 0 0 0    ":0\r\n:0\r\n:0\r\n..."     "#f\r\n#f\r\n#f\r\n..."
@@ -74,7 +74,8 @@ void results_reply(RedisModuleCtx *ctx, const bool *results, size_t count, enum 
 int contains_reply(RedisModuleCtx *ctx, contains_items *contains, const void *filter,
                    RedisModuleString **args, size_t count, bool many) {
     struct items batch;
-    bool results[SCALABLE_BATCH] = {false};
+    bool results[SCALABLE_BATCH];
+    if (filter == NULL) memset(results, 0, sizeof results);
     if (many) RedisModule_ReplyWithArray(ctx, (long)count);
     for (size_t at = 0; at < count; at += batch.count) {
         args_items(args + at, count - at, &batch);

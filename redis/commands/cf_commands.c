@@ -187,6 +187,14 @@ static size_t add_items(RedisModuleCtx *ctx, struct cf *f, RedisModuleString **i
     return added;
 }
 
+static size_t add_item(RedisModuleCtx *ctx, struct cf *f, RedisModuleString *arg,
+                       const struct insertion *how, uint64_t expansions) {
+    const struct item item = arg_item(arg);
+    const enum cf_result result = cf_add_one(f, item.bytes, item.length, how->nx, expansions);
+    reply_result(ctx, how, result);
+    return result == CF_ADDED;
+}
+
 /* If all items were added the client's command is replicated, which is cheaper. */
 static void replicate_items(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleString **items,
                             size_t count, bool all) {
@@ -231,7 +239,8 @@ static int insert(RedisModuleCtx *ctx, RedisModuleString *name, RedisModuleStrin
         const bool limited = f->limit != 0 || may_exceed(f, count, expansions);
         if (limited && redis_is_following(ctx)) expansions = CF_TAKE_ALL;
         if (how->many) RedisModule_ReplyWithArray(ctx, (long)count);
-        const size_t added = add_items(ctx, f, items, count, how, expansions);
+        const size_t added = how->many ? add_items(ctx, f, items, count, how, expansions)
+                                       : add_item(ctx, f, *items, how, expansions);
         replicate_items(ctx, name, items, added, added == count);
         if (added != 0 || make) key_changed(ctx, name, "cf.add");
     }
@@ -308,20 +317,20 @@ static void contains(const void *filter, const struct items *items, bool *result
     cf_contains(filter, items, results);
 }
 
-static int exists(RedisModuleCtx *ctx, RedisModuleString **argv, int argc, bool many) {
-    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
-    contains_reply(ctx, contains, key.value, argv + 2, (size_t)argc - 2, many);
-    return key_close(&key);
-}
-
 /* CF.EXISTS key item */
 int cf_exists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return exists(ctx, argv, argc, false);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
+    const struct item item = arg_item(argv[2]);
+    RedisModule_ReplyWithBool(
+        ctx, key.state == KEY_OURS && cf_contains_one(key.value, item.bytes, item.length));
+    return key_close(&key);
 }
 
 /* CF.MEXISTS key item... */
 int cf_mexists_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) {
-    return exists(ctx, argv, argc, true);
+    const struct key key = key_open(ctx, argv[1], REDISMODULE_READ, cf_type);
+    contains_reply(ctx, contains, key.value, argv + 2, (size_t)argc - 2, true);
+    return key_close(&key);
 }
 
 /* CF.COUNT key item */

@@ -61,6 +61,11 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
               uint8_t *results);
 /* Sets results[i] for all items. */
 void cf_contains(const struct cf *f, const struct items *items, bool *results);
+/* The same for one item: 150 to 200 instructions less than a batch of one, 3 to 5 % of a command.
+ */
+enum cf_result cf_add_one(struct cf *f, const void *item, size_t length, bool nx,
+                          uint64_t expansions);
+bool cf_contains_one(const struct cf *f, const void *item, size_t length);
 uint64_t cf_count(const struct cf *f, const void *item, size_t length);
 /* Sets `*removed` to whether the item was present.  False, and nothing changes, if memory runs out:
  * a table that is shared with a copy of the filter must be copied first. */

@@ -174,6 +174,13 @@ void cf_contains(const struct cf *f, const struct items *items, bool *results) {
     for (size_t i = 0; i < items->count; i++) results[i] = with_counts(f, hashes[i], results[i]);
 }
 
+bool cf_contains_one(const struct cf *f, const void *item, size_t length) {
+    if (f->redisbloom != NULL) return tamis_contains(f->redisbloom, item, length);
+    if (f->awaiting != 0) return true;
+    const uint64_t hash = scalable_hash(f->scalable, item, length);
+    return with_counts(f, hash, scalable_contains(f->scalable, hash, 0));
+}
+
 uint64_t cf_count(const struct cf *f, const void *item, size_t length) {
     if (f->redisbloom != NULL) return tamis_count(f->redisbloom, item, length);
     const uint64_t hash = scalable_hash(f->scalable, item, length);
@@ -341,8 +348,8 @@ static enum cf_result add_to_redisbloom(tamis_filter *f, const void *item, size_
     return status == TAMIS_OK ? CF_ADDED : status == TAMIS_E_FULL ? CF_FULL : CF_NO_MEMORY;
 }
 
-static enum cf_result add_alone(struct cf *f, const void *item, size_t length, bool nx,
-                                uint64_t expansions) {
+enum cf_result cf_add_one(struct cf *f, const void *item, size_t length, bool nx,
+                          uint64_t expansions) {
     if (f->redisbloom != NULL)
         return add_to_redisbloom(f->redisbloom, item, length, nx, expansions);
     const uint64_t hash = scalable_hash(f->scalable, item, length);
@@ -355,7 +362,7 @@ size_t cf_add(struct cf *f, const struct items *items, bool nx, uint64_t expansi
         return add_batch(f, items, nx, expansions, results);
     size_t refused = 0;
     for (size_t i = 0; i < items->count; i++) {
-        refused += is_refused(add_alone(f, items->bytes[i], items->length[i], nx, expansions),
+        refused += is_refused(cf_add_one(f, items->bytes[i], items->length[i], nx, expansions),
                               &results[i]);
     }
     return refused;

@@ -93,7 +93,8 @@ size_t redisbloom_bytes(const tamis_filter *f) {
 
 /* ---- shared pages */
 
-/* An item that finds no free slot of a cuckoo filter moves others: each is one place more. */
+/* An item reads two buckets of a cuckoo filter.  If they are full, adding it moves up to
+ * `iterations` other items. */
 size_t redisbloom_unready(const tamis_filter *f, size_t items, bool change) {
     const bool cuckoo = is_cuckoo(f);
     const size_t slots = cuckoo && change ? 2 + (size_t)redisbloom_cuckoo(f).iterations : 2;

@@ -1,8 +1,8 @@
-/* redisbloom.h - filters that RedisBloom made: the library's, with tables in sparse_bytes.h
+/* redisbloom.h - filters made by RedisBloom: filters of the library, with tables in sparse_bytes.h
  *
- * The library does what RedisBloom does to the bits, and checks headers.  Here are the storage, the
- * numbers that commands report, and how SCANDUMP, LOADCHUNK and RDB files frame header and
- * tables.  A filter that was loaded can go back: sizes, growth and bytes are RedisBloom's. */
+ * The library has RedisBloom's hashes, sizes, growth, removal and compaction, and checks headers.
+ * Here are the numbers that commands report, and the chunks of SCANDUMP and LOADCHUNK.  Sizes,
+ * growth and bytes are RedisBloom's, so a filter can be moved back. */
 #ifndef TAMIS_REDIS_FILTERS_REDISBLOOM_H
 #define TAMIS_REDIS_FILTERS_REDISBLOOM_H
 
@@ -49,8 +49,8 @@ size_t redisbloom_bytes(const tamis_filter *f);
 size_t redisbloom_unready(const tamis_filter *f, size_t items, bool change);
 void redisbloom_prepare(const tamis_filter *f);
 
-/* ---- chunks: the header; then the tables, at most 16 MiB at a time and never of two tables.  The
- * iterator of a chunk is 1 + the bytes of the tables up to its end. */
+/* ---- chunks: the header, then at most 16 MiB of one table each.  The iterator of a chunk is 1 +
+ * the bytes of the tables up to its end. */
 
 /* As serialize_chunk in serialize.h. */
 uint8_t *redisbloom_chunk(const tamis_filter *f, long long iterator, size_t *length,

@@ -10,7 +10,7 @@
  *     chunk    a segment as a .tamis file, or a bare table (stage.c) with such a checksum
  *
  * A filter is written whole or not at all (memory_exhausted).  If it was saved while chunks were
- * still missing, the header marks them, and queries of these segments return "possibly in the set".
+ * still missing, the header lists them, and queries of these segments return "possibly in the set".
  */
 #ifndef TAMIS_REDIS_PERSIST_SERIALIZE_H
 #define TAMIS_REDIS_PERSIST_SERIALIZE_H
@@ -43,8 +43,8 @@ void *serialize_open(const struct chunk_ops *ops, const uint8_t *bytes, size_t l
 
 /* The chunk that SCANDUMP returns for this iterator, which the caller frees: the header at 0, then
  * one chunk per segment.  NULL past the end, with length 0; or if memory runs out, with the length
- * needed.  Sets the next iterator, with which LOADCHUNK takes the chunk.  Also for filters of
- * RedisBloom, and so are serialize_rewrite and serialize_digest. */
+ * needed.  Sets the next iterator, with which LOADCHUNK takes the chunk.  This function,
+ * serialize_rewrite and serialize_digest also accept filters of RedisBloom. */
 uint8_t *serialize_chunk(const struct chunk_ops *ops, const void *filter, long long iterator,
                          size_t *length, long long *next);
 

@@ -1,4 +1,4 @@
-/* worker.c - a thread for long work that no client has to wait for
+/* worker.c - a background thread for long work
  *
  *     first -> job -> job -> job <- last        the worker takes the first; new jobs are appended
  *

@@ -1,4 +1,4 @@
-/* worker.h - a thread for long work that no client has to wait for
+/* worker.h - a background thread for long work
  *
  * Copying or freeing a table of several megabytes takes milliseconds, during which the server's
  * only thread would serve no client.  Such jobs go to one thread of the module, which runs them in

@@ -1,9 +1,9 @@
 /* sparse_bytes.h - a long array of bytes in pages that are allocated when they are written
  *
- * The tables of a RedisBloom filter have the length given in its header.  In pages a header alone
- * takes no memory to speak of, a new sub-filter of a hundred megabytes costs nothing at first, and
- * no command waits for more than one page to be cleared.  Bytes that were never written are zero.
- * Pages are shared by copies and unions (cow_table.h). */
+ * The tables of a RedisBloom filter have the length given in its header.  With pages a header alone
+ * takes little memory, a new sub-filter of a hundred megabytes takes none at first, and no command
+ * clears more than one page for a byte that it writes.  Bytes that were never written are zero.
+ * Copies and unions share pages (cow_table.h). */
 #ifndef TAMIS_REDIS_TABLES_SPARSE_BYTES_H
 #define TAMIS_REDIS_TABLES_SPARSE_BYTES_H
 
