@@ -280,6 +280,26 @@ static void check_live_chain(const struct live_chain *row, bool paged) {
     tamis_free(f);
 }
 
+/* A full filter of one entry whose next sub-filter would have 2 bits, and no entries: RedisBloom
+ * adds it, but a filter with it is not read again, so the add is refused. */
+static void check_no_entries(void) {
+    uint8_t bytes[73 + 8], again[256];
+    const size_t header = from_hex(
+        "0100000000000000010000000300000001000000"
+        "080000000000000040000000000000000100000000000000"
+        "000000000000d03f04832b654715074003000000010000000000000000",
+        bytes);
+    memset(bytes + header, 0, 8);
+    tamis_filter *f = open_live(bytes, header, header + 8, false), *read = NULL;
+    if (!CHECK(f != NULL && header == 73, "no entries: refused")) return;
+    CHECK(tamis_add(f, "key", 3, NULL) == TAMIS_E_TOO_BIG, "a sub-filter without entries");
+    size_t length = 0;
+    CHECK(tamis_encode(f, again, sizeof again, &length) == TAMIS_OK, "encode");
+    CHECK(tamis_decode(again, length, NULL, &read) == TAMIS_OK, "not read again");
+    tamis_free(f);
+    tamis_free(read);
+}
+
 static tamis_filter *open_live_cuckoo(const struct live_header *h, const uint8_t *slots,
                                       bool paged) {
     uint8_t bytes[38 + 1024] = {
@@ -365,5 +385,6 @@ int main(int argc, char **argv) {
         check_live_cuckoo(paged != 0);
     }
     check_storage();
+    check_no_entries();
     return run_end();
 }

@@ -73,6 +73,7 @@ bool tamis__chain_sub_size(uint64_t entries, double error, uint32_t options,
         t->n2 = (uint8_t)entries;
         bits = (uint64_t)1 << entries;
         t->entries = (uint64_t)((double)bits / t->per_entry);
+        if (t->entries == 0) return false; /* sub_is_sane would refuse it when it is read again */
     } else if ((options & OPTION_NOROUND) == 0) {
         if (needed < 0.5) return false;
         bits = rounded_bits(t, needed);
