@@ -96,7 +96,7 @@ bool sql_key_plain(sqlite3_value *value, struct sql_key *key);
 
 enum sql_key_verdict {
     SQL_KEY,        /* it is one */
-    SQL_KEY_COMPAT, /* no such value can be in the filter */
+    SQL_KEY_ABSENT, /* no such value can be in the filter */
     SQL_KEY_NOMEM
 };
 /* The key of a value for a filter, made as the filter's keys were made. */

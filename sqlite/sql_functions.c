@@ -266,10 +266,10 @@ static void merge_final(sqlite3_context *context) {
 
 typedef void function(sqlite3_context *context, int count, sqlite3_value **values);
 
-/* Takes `least` to `most` arguments.  Aggregates have `step` and `final`. */
+/* Takes `min` to `max` arguments.  Aggregates have `step` and `final`. */
 struct entry {
     const char *name;
-    int least, most;
+    int min, max;
     function *scalar, *step;
     void (*final)(sqlite3_context *context);
 };
@@ -294,7 +294,7 @@ int sql_functions_register(sqlite3 *db, struct sql_state *state) {
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         const struct entry *e = &entries[i];
-        for (int arguments = e->least; arguments <= e->most; arguments++) {
+        for (int arguments = e->min; arguments <= e->max; arguments++) {
             state->users++; /* given back by SQLite, even if it fails */
             const int code =
                 sqlite3_create_function_v2(db, e->name, arguments, flags, state, e->scalar, e->step,

@@ -148,7 +148,7 @@ static bool decode_integer(const struct record *r, uint32_t type, struct sql_key
                           : type == TAMIS_KEY_I64 ? INT64_MAX
                                                   : UINT64_MAX;
     const bool negative = r->length > 0 && r->at[0] == '-';
-    const uint64_t most = !negative ? high : type == TAMIS_KEY_U64 ? 0 : high + 1;
+    const uint64_t max = !negative ? high : type == TAMIS_KEY_U64 ? 0 : high + 1;
     size_t i = negative || (r->length > 0 && r->at[0] == '+');
     uint64_t size = 0;
     if (i == r->length) return false;
@@ -157,7 +157,7 @@ static bool decode_integer(const struct record *r, uint32_t type, struct sql_key
         if (d > 9 || size > (UINT64_MAX - d) / 10) return false;
         size = 10 * size + d;
     }
-    if (size > most) return false;
+    if (size > max) return false;
     put_little(key, negative ? 0 - size : size, type == TAMIS_KEY_I32 ? 4 : 8);
     return true;
 }
@@ -168,7 +168,7 @@ static enum sql_key_verdict put_float(struct sql_key *key, uint32_t type, double
                                       bool infinite) {
     const bool is_wide = type == TAMIS_KEY_F64;
     uint32_t bits;
-    if (isinf(is_wide ? wide : (double)single) && !infinite) return SQL_KEY_COMPAT;
+    if (isinf(is_wide ? wide : (double)single) && !infinite) return SQL_KEY_ABSENT;
     memcpy(&bits, &single, sizeof bits);
     put_little(key, is_wide ? bits_of_double(wide) : bits, is_wide ? 8 : 4);
     return SQL_KEY;
@@ -179,7 +179,7 @@ static enum sql_key_verdict decode_float(const struct record *r, uint32_t type,
                                          struct sql_key *key) {
     char *end;
     if (r->length == 0 || strspn(r->at, "+-.0123456789eEinfatyINFATY") != r->length) {
-        return SQL_KEY_COMPAT;
+        return SQL_KEY_ABSENT;
     }
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (plain == (locale_t)0) return SQL_KEY_NOMEM;
@@ -188,7 +188,7 @@ static enum sql_key_verdict decode_float(const struct record *r, uint32_t type,
     const float single = strtof(r->at, NULL);
     uselocale(before);
     freelocale(plain);
-    if (end != r->at + r->length) return SQL_KEY_COMPAT;
+    if (end != r->at + r->length) return SQL_KEY_ABSENT;
     return put_float(key, type, wide, single, strpbrk(r->at, "iI") != NULL);
 }
 
@@ -242,7 +242,7 @@ static enum sql_key_verdict utf16_key(struct sql_state *state, const tamis_key_f
     const bool blob = type == SQLITE_BLOB;
     const void *text = blob ? sqlite3_value_blob(value) : sqlite3_value_text16le(value);
     r.length = (size_t)(blob ? sqlite3_value_bytes(value) : sqlite3_value_bytes16(value));
-    if (r.length % 2 != 0) return SQL_KEY_COMPAT;
+    if (r.length % 2 != 0) return SQL_KEY_ABSENT;
     const bool lost = text == NULL && (!blob || r.length != 0);
     if (lost || !reserve(state, r.length + 1)) return SQL_KEY_NOMEM;
     r.at = (char *)state->scratch;
@@ -265,7 +265,7 @@ static enum sql_key_verdict record_key(struct sql_state *state, const tamis_key_
     strip_cr(form, &r);
     if (form->flags & TAMIS_KEY_FOLD_CASE) fold_case(&r, 1);
     key->is_hash = (form->flags & TAMIS_KEY_PREHASHED) != 0;
-    if (key->is_hash) return decode_hash(&r, &key->hash) ? SQL_KEY : SQL_KEY_COMPAT;
+    if (key->is_hash) return decode_hash(&r, &key->hash) ? SQL_KEY : SQL_KEY_ABSENT;
     if (form->type != TAMIS_KEY_BYTES) {
         right = decode_integer(&r, form->type, key);
     } else {
@@ -273,7 +273,7 @@ static enum sql_key_verdict record_key(struct sql_state *state, const tamis_key_
         key->bytes = r.at;
         key->length = r.length;
     }
-    return right ? SQL_KEY : SQL_KEY_COMPAT;
+    return right ? SQL_KEY : SQL_KEY_ABSENT;
 }
 
 enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filter *f,
@@ -290,9 +290,9 @@ enum sql_key_verdict sql_key_for(struct sql_state *state, const struct sql_filte
     if (f->facts.hasher == TAMIS_HASH_NONE) {
         key->is_hash = true;
         key->hash = (uint64_t)sqlite3_value_int64(value);
-        return sqlite3_value_type(value) == SQLITE_INTEGER ? SQL_KEY : SQL_KEY_COMPAT;
+        return sqlite3_value_type(value) == SQLITE_INTEGER ? SQL_KEY : SQL_KEY_ABSENT;
     }
     if (!sql_key_plain(value, key)) return SQL_KEY_NOMEM;
     const bool fits = f->facts.key_bytes == 0 || key->length == f->facts.key_bytes;
-    return fits ? SQL_KEY : SQL_KEY_COMPAT;
+    return fits ? SQL_KEY : SQL_KEY_ABSENT;
 }

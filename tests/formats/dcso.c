@@ -51,7 +51,7 @@ static void check_sizing(void) {
         CHECK(facts_of(f).hashes == k && facts_of(f).table_bytes == (bits + 63) / 64 * 8,
               "n %llu p %g", (unsigned long long)o.capacity, o.fpr);
         tamis_free(f);
-        tally("sizes", 1);
+        count_up("sizes", 1);
     }
     vector_table_free(&t);
 }
@@ -68,11 +68,11 @@ static void check_no_bits(void) {
     o.capacity = 1;
     o.fpr = 0.9;
     CHECK(tamis_build(&o, &key, &length, 1, &f) == TAMIS_OK, "build");
-    CHECK(facts_of(f).hashes == 0 && facts_of(f).adds == 0, "not of no bits");
+    CHECK(facts_of(f).hashes == 0 && facts_of(f).adds == 0, "the filter has bits");
     CHECK(tamis_encoded_size(f) == 48, "not a header alone");
     CHECK(tamis_add(f, "l", 1, &fresh) == TAMIS_OK && !fresh, "add");
     CHECK(tamis_contains(f, "k", 1) && tamis_contains(f, "m", 1), "contains");
-    CHECK(facts_of(f).adds == 0, "a key counted that changed nothing");
+    CHECK(facts_of(f).adds == 0, "a key that changed nothing is counted");
     tamis_free(f);
 }
 
@@ -97,7 +97,7 @@ static void check_command(void) {
             tamis_free(f);
             compat_round_trip("dcso", &bytes, file);
         }
-        tally("files of the command", 1);
+        count_up("files of the command", 1);
         vector_bytes_free(&bytes);
     }
     vector_table_free(&t);

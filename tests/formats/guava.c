@@ -46,7 +46,7 @@ static void check_row(const struct vector_table *t, size_t row) {
         compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         check_statistics(f, t, row, id);
         compat_round_trip(format, &bytes, id);
-        tally("filters", 1);
+        count_up("filters", 1);
     }
     tamis_free(f);
 
@@ -57,7 +57,7 @@ static void check_row(const struct vector_table *t, size_t row) {
     f = NULL;
     if (CHECK(tamis_create(&o, &f) == TAMIS_OK, "%s: cannot be created", id)) {
         CHECK(tamis_add_batch(f, keys.keys, keys.lengths, keys.count, NULL, NULL) == TAMIS_OK,
-              "%s: takes no keys", id);
+              "%s: rejects keys", id);
         compat_recreated(f, &bytes, id);
     }
     vector_keys_free(&keys);
@@ -80,7 +80,7 @@ static void check_sizing(void) {
             CHECK(status != TAMIS_OK, "n %llu p %g: Guava refuses it",
                   (unsigned long long)o.capacity, o.fpr);
             tamis_free(f);
-            tally("refused sizes", 1);
+            count_up("refused sizes", 1);
             continue;
         }
         if (!CHECK(status == TAMIS_OK, "n %llu p %g: %s", (unsigned long long)o.capacity, o.fpr,
@@ -92,7 +92,7 @@ static void check_sizing(void) {
         CHECK(facts_of(f).hashes == vector_number(&t, i, "k_31.1"), "n %llu p %g: k",
               (unsigned long long)o.capacity, o.fpr);
         tamis_free(f);
-        tally("sizes", 1);
+        count_up("sizes", 1);
     }
     vector_table_free(&t);
 }

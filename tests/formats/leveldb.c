@@ -44,7 +44,7 @@ static void check_odd(void) {
             CHECK((facts_of(f).note != NULL) == (k == 0 || k > 30), "'%s': note", hex);
             compat_round_trip("leveldb", &bytes, hex);
         }
-        tally("odd filters", 1);
+        count_up("odd filters", 1);
         tamis_free(f);
         vector_bytes_free(&bytes);
     }

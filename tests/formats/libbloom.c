@@ -19,7 +19,7 @@ static void check_filter(const struct vector_table *t, size_t row, const char *f
         compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         CHECK(facts_of(f).hashes == vector_number(t, row, "hashes"), "%s: hashes", id);
         compat_round_trip(format, bytes, id);
-        tally("filters", 1);
+        count_up("filters", 1);
     }
     tamis_free(f);
     f = compat_build(make, vector_number(t, row, "entries"),

@@ -1,4 +1,4 @@
-/* parquet.c - split-block filters out of Parquet files, both ways */
+/* parquet.c - split-block filters of Parquet files, read and written */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static void check_filter(const struct vector_table *t, size_t row, const struct 
         compat_members(f, &keys, id);
         compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         compat_round_trip("parquet", bytes, id);
-        tally("filters", 1);
+        count_up("filters", 1);
     }
     tamis_free(f);
     const bool hyparquet = strncmp(vector_cell(t, row, "writer"), "hyparquet", 9) == 0;
@@ -69,7 +69,7 @@ static void check_file(const struct vector_table *t, size_t row) {
         if (filtered && CHECK(tamis_container_part(c, 0, &part) == TAMIS_OK, "%s: part", id)) {
             CHECK(part.offset == vector_number(t, row, "bloom_offset") &&
                       part.bytes == vector_number(t, row, "bloom_length"),
-                  "%s: the filter lies elsewhere", id);
+                  "%s: the filter is at another offset", id);
         }
     }
     tamis_container_free(c);
@@ -105,11 +105,11 @@ static void check_multi(void) {
         char name[300];
         snprintf(name, sizeof name, "%s/%s", vector_cell(&meta, i, "row_group"),
                  vector_cell(&meta, i, "column"));
-        if (tamis_container_part(c, i, &part) != TAMIS_OK) continue;
+        if (!CHECK(tamis_container_part(c, i, &part) == TAMIS_OK, "multi: part %zu", i)) continue;
         CHECK(strcmp(part.name, name) == 0, "multi: %s is called %s", name, part.name);
         CHECK(part.bytes == vector_number(&meta, i, "bloom_length") &&
                   part.offset == vector_number(&meta, i, "bloom_offset"),
-              "multi: %s lies elsewhere", name);
+              "multi: %s is at another offset", name);
     }
     vector_table_free(&meta);
     struct vector_table probes = vector_table("parquet/duckdb-multi.probes.tsv");
@@ -119,10 +119,10 @@ static void check_multi(void) {
         char name[300];
         snprintf(name, sizeof name, "%s/%s", vector_cell(&probes, i, "row_group"), column);
         struct vector_keys key = multi_key(column, value);
-        const bool maybe = tamis_container_contains(c, name, key.keys[0], key.lengths[0]);
-        CHECK(maybe == (vector_number(&probes, i, "may_contain") == 1), "multi: %s %s", name,
+        const bool found = tamis_container_contains(c, name, key.keys[0], key.lengths[0]);
+        CHECK(found == (vector_number(&probes, i, "may_contain") == 1), "multi: %s %s", name,
               value);
-        tally("answers of files", 1);
+        count_up("answers of files", 1);
         vector_keys_free(&key);
     }
     vector_table_free(&probes);
@@ -180,7 +180,7 @@ static void check_damaged(void) {
     snprintf(path, sizeof path, "%s/damaged.parquet", run_directory());
     if (c == NULL) return;
     CHECK(tamis_container_filter(c, 1, &f) == TAMIS_OK, "filter");
-    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "kept in a .tamis file");
+    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "stored in a .tamis file");
     struct bytes bytes = bytes_of(f);
     tamis_open_options o = TAMIS_OPEN_INIT;
     o.unverified = true;

@@ -81,7 +81,7 @@ static void check_chunks(const struct vector_table *t, size_t row,
         if (holds_all(t, row)) compat_members(f, keys, id);
         compat_answers(f, &probes, vector_cell(t, row, "answers"), id);
         compat_round_trip("redisbloom", chunks, id);
-        tally("filters", 1);
+        count_up("filters", 1);
     }
     tamis_free(f);
     f = reserve(t, row, "redisbloom");
@@ -118,7 +118,7 @@ static void check_dump(const struct vector_table *t, size_t row, const struct ve
             compat_recreated(made, &plain, id);
         }
         bytes_free(&again);
-        tally("dumps", 1);
+        count_up("dumps", 1);
     }
     tamis_free(f);
     if (*hostile > 0) *hostile -= compat_hostile("redisbloom-dump", &dump, 600, id);

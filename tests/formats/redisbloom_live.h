@@ -1,6 +1,7 @@
-/* redisbloom_live.h - what RedisBloom 2.8.20 does: recorded with its own sb.c, bloom.c and cuckoo.c
+/* redisbloom_live.h - results of RedisBloom 2.8.20, recorded with its own sb.c, bloom.c and
+ * cuckoo.c
  *
- * A chain begins as its header, with zeros in its links; then "key-0", "key-1", ... are added. */
+ * A chain starts with its header and empty sub-filters; then "key-0", "key-1", ... are added. */
 #include "tamis.h"
 
 static const struct live_chain {
@@ -10,7 +11,7 @@ static const struct live_chain {
     int added;
     tamis_status last;   /* of the last add */
     int false_positives; /* of "other-0" to "other-9999" */
-    uint64_t fnv;        /* FNV-1a of header and links afterwards */
+    uint64_t fnv;        /* FNV-1a of header and sub-filters afterwards */
 } live_chains[] = {
     {"rounded, 32 bits", 150,
      "00000000000000000100000000000000020000002000000000000000000100000000000000000000"

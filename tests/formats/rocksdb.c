@@ -44,7 +44,7 @@ static void check_odd(void) {
             vector_bytes_free(&key);
         }
         if (status == TAMIS_OK) compat_round_trip("rocksdb", &bytes, hex);
-        tally(status == TAMIS_OK ? "odd filters" : "stricter", 1);
+        count_up(status == TAMIS_OK ? "odd filters" : "stricter", 1);
         tamis_free(f);
         vector_bytes_free(&bytes);
     }
@@ -90,7 +90,7 @@ static void check_properties(const char *path) {
     CHECK(open_status(&bytes) == TAMIS_E_UNSUPPORTED, "%s, of prefixes", path);
     *whole = '1';
     CHECK(open_status(&bytes) == TAMIS_OK, "%s, without checksums", path);
-    tally("tables with properties", 1);
+    count_up("tables with properties", 1);
     vector_bytes_free(&bytes);
 }
 

@@ -45,7 +45,7 @@ static void make_again(const struct vector_table *t, size_t row, const struct ve
     if (add_keys(f, keys, vector_cell(t, row, "mode"))) {
         compat_recreated(f, bytes, id);
     } else {
-        tally("with evictions", 1);
+        count_up("with evictions", 1);
         tamis_free(f);
     }
 }
@@ -82,26 +82,26 @@ static void check_full(void) {
     }
     CHECK(added > 900 && added < 1025, "%llu keys fit", (unsigned long long)added);
     for (key = 0; key < added; key++) CHECK(tamis_contains(f, &key, sizeof key), "a key is lost");
-    tally("keys of a full filter", added);
+    count_up("keys of a full filter", added);
     tamis_free(f);
 }
 
 /* A key that is added n times has a count of at least n, also where both of its buckets are the
  * same. */
-static void check_copies(uint64_t capacity, unsigned most) {
+static void check_copies(uint64_t capacity, unsigned max) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
     o.format = "seiflotfy";
     o.capacity = capacity;
     if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "create")) return;
-    for (unsigned copies = 1; copies <= most; copies++) {
+    for (unsigned copies = 1; copies <= max; copies++) {
         if (!CHECK(tamis_add(f, "key", 3, NULL) == TAMIS_OK, "add")) break;
-        CHECK(tamis_count(f, "key", 3) == copies, "%u copies, and %u are counted", copies,
+        CHECK(tamis_count(f, "key", 3) == copies, "%u copies, %u counted", copies,
               tamis_count(f, "key", 3));
     }
     CHECK(tamis_remove(f, "key", 3) == TAMIS_OK, "remove");
-    CHECK(tamis_count(f, "key", 3) == most - 1, "one less");
-    CHECK(tamis_count(f, "other", 5) == 0, "what was never added");
+    CHECK(tamis_count(f, "key", 3) == max - 1, "one less");
+    CHECK(tamis_count(f, "other", 5) == 0, "a key that was never added");
     tamis_free(f);
 }
 

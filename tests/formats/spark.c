@@ -60,7 +60,7 @@ static void check_row(const struct vector_table *t, size_t row) {
         CHECK(facts_of(f).fpr_now == strtod(vector_cell(t, row, "expected_fpp"), NULL),
               "%s: rate %.17g", id, facts_of(f).fpr_now);
         compat_round_trip(format, &bytes, id);
-        tally("filters", 1);
+        count_up("filters", 1);
     }
     tamis_free(f);
     compat_recreated(make_again(t, row, format, &keys), &bytes, id);

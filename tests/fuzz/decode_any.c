@@ -1,4 +1,4 @@
-/* decode_any.c - any bytes into the decoder, then every call on what comes out
+/* decode_any.c - decodes any bytes, then makes every call on the result
  *
  * The first byte selects the call: bit 0 repairs the checksums of .tamis bytes first (otherwise
  * they almost never match), bit 1 views instead of copying, bit 2 does not compare checksums, bit 3
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct meter meter;
     meter_reset(&meter);
     meter.limit = (uint64_t)256 << 20;
-    /* A block of its own size, so that a sanitizer sees a read beyond it. */
+    /* A block of its own size, so that a sanitizer detects a read beyond it. */
     const size_t length = size - 1;
     uint8_t *bytes = (uint8_t *)malloc(length == 0 ? 1 : length);
     if (bytes == NULL) return 0;
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tamis_filter *f = NULL;
     const tamis_status status = (how & HOW_VIEW) != 0 ? tamis_view(bytes, length, &open, &f)
                                                       : tamis_decode(bytes, length, &open, &f);
-    if ((status == TAMIS_OK) != (f != NULL)) fuzz_fault("a status that does not fit the result");
+    if ((status == TAMIS_OK) != (f != NULL)) fuzz_fault("status and result do not match");
     if (atomic_load(&meter.peak_bytes) > allowance(length)) fuzz_fault("too much memory");
     if (f != NULL) {
         const bool same = exercise(f, bytes, length) == length;

@@ -20,7 +20,7 @@ static uint64_t origin_mutation;
 
 /* Prints which input it was, then raises the signal again. */
 static void report(int number) {
-    fprintf(stderr, "fault in %s, mutation %llu\n", origin, (unsigned long long)origin_mutation);
+    fprintf(stderr, "failure in %s, mutation %llu\n", origin, (unsigned long long)origin_mutation);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -29,9 +29,9 @@ static void run_one(const uint8_t *data, size_t size) {
     /* A block of the exact size, so that a sanitizer detects reads beyond it. */
     uint8_t *exact = NEED(uint8_t, size);
     if (size != 0) memcpy(exact, data, size);
-    LLVMFuzzerTestOneInput(exact, size);
+    CHECK(LLVMFuzzerTestOneInput(exact, size) == 0, "%s", origin);
     free(exact);
-    tally("inputs", 1);
+    count_up("inputs", 1);
 }
 
 /* The input itself and `mutations` changes of it. */
@@ -59,8 +59,7 @@ static void run_file(const char *path, uint64_t mutations) {
     const size_t size = fread(input, 1, FUZZ_SEED_ROOM, file);
     fclose(file);
     run_around(input, size, mutations, path);
-    CHECK(true, "%s", path);
-    tally("files", 1);
+    count_up("files", 1);
 }
 
 static void run_path(const char *path, uint64_t mutations) {
@@ -117,8 +116,7 @@ int main(int argc, char **argv) {
         snprintf(name, sizeof name, "seed %zu", index);
         if (write_to != NULL) write_seed(write_to, index, size);
         run_around(input, size, write_to != NULL ? 0 : mutations, name);
-        CHECK(true, "seed %zu", index);
-        tally("seeds", 1);
+        count_up("seeds", 1);
     }
     return run_end();
 }

@@ -1,4 +1,4 @@
-/* fuzz.h - what a fuzz target offers
+/* fuzz.h - the functions of a fuzz target
  *
  * With clang's libFuzzer a target is a program by itself:
  *
@@ -7,8 +7,8 @@
  *     ./a.out tests/fuzz/corpus/decode_any
  *
  * With driver.c it is a plain program that runs the corpus, the target's own seeds and a fixed
- * number of mutations of both: the regression test of every day.  A target that finds a fault
- * calls fuzz_fault, which ends the program as a crash does. */
+ * number of mutations of both: this is the regression test.  A target that finds a fault calls
+ * fuzz_fault, which ends the program as a crash does. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 

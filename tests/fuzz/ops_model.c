@@ -1,9 +1,10 @@
 /* ops_model.c - any sequence of operations on a filter, against exact counts
  *
  * The input is a program: three bytes choose kind, rate and capacity, then each byte is an
- * operation and the next one its key.  There are 128 keys.  What must hold at every moment: a
- * key that was added more often than removed is there; statuses fit the model; batch and single
- * agree; a filter that goes through bytes, a copy or a merge with an empty one is the same. */
+ * operation and the next one its key.  There are 128 keys.  After every
+ * operation: a key that was added more often than removed is found; statuses match the model; batch
+ * and single lookups agree; encoding and decoding, a copy and a merge with an empty filter change
+ * nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,18 +50,18 @@ static void op_add(struct model *m, size_t key) {
     const bool was = tamis_contains_hash(m->f, m->hashes[key]);
     const tamis_status status = tamis_add_hash(m->f, m->hashes[key], &fresh);
     if (status == TAMIS_E_FULL) {
-        must(m->v->kind == TAMIS_CUCKOO, "full, and not a kind that can be");
+        must(m->v->kind == TAMIS_CUCKOO, "a kind that cannot be full is full");
         return;
     }
     must(status == TAMIS_OK, "add");
-    must(!(fresh && was), "fresh, and was there before");
-    must(!(fresh && m->held[key] != 0), "fresh, and was added before");
-    must(tamis_contains_hash(m->f, m->hashes[key]), "added, and not there");
+    must(!(fresh && was), "fresh, but found before");
+    must(!(fresh && m->held[key] != 0), "fresh, but added before");
+    must(tamis_contains_hash(m->f, m->hashes[key]), "added, but not found");
     m->held[key]++;
     m->adds++;
 }
 
-/* Only what was added may be removed: anything else takes another key's place. */
+/* Removes only keys that were added: removing a false positive would remove another key. */
 static void op_remove(struct model *m, size_t key) {
     if ((m->v->caps & TAMIS_CAN_REMOVE) == 0) {
         must(tamis_remove_hash(m->f, m->hashes[key]) == TAMIS_E_NO_REMOVE, "remove");
@@ -90,7 +91,7 @@ static void op_through_bytes(struct model *m, bool copy) {
     tamis_filter *g = NULL;
     const tamis_status status =
         copy ? tamis_clone(m->f, &g) : tamis_decode(before.data, before.size, NULL, &g);
-    must(status == TAMIS_OK && g != NULL, "its own bytes are refused");
+    must(status == TAMIS_OK && g != NULL, "a filter rejects its own bytes");
     must(encodes_to(g, &before), "other bytes after a round trip");
     bytes_free(&before);
     tamis_free(m->f);
@@ -146,7 +147,7 @@ static void run_op(struct model *m, uint8_t op, size_t key) {
     }
 }
 
-/* The kinds that take adds. */
+/* The kinds that accept adds. */
 static const struct variant *pick(uint8_t which) {
     const struct variant *dynamic[64];
     size_t count = 0;

@@ -1,8 +1,8 @@
-/* small.c - tiny filters: any bytes as one, and any hashes in one
+/* small.c - small filters: any bytes as a filter, and a filter of any hashes
  *
- * The first byte chooses what the rest is.  As a filter it must answer without reading beyond its
- * bytes, and "maybe" if its last byte is unknown, and keep what is added to it; as hashes they must
- * all be in the filter that is built of them, by rate and by size. */
+ * The first byte selects what the rest is.  A filter: it must answer without reading beyond its
+ * bytes, match every key if its last byte is unknown, and contain what is added to it.  Hashes: the
+ * filter that is built from them, by rate or by size, must contain them all. */
 #include <string.h>
 
 #include "../support/check.h"
@@ -17,7 +17,8 @@ static void as_filter(const uint8_t *data, size_t size) {
         const uint64_t hash = i < 2 ? 0 - i : tamis_hash_integer(i);
         const bool answer = tamis_small_contains(bytes, size, hash);
         if (!answer && bytes[size - 1] >= 0xe0) fuzz_fault("an unknown filter excludes a key");
-        if (answer != tamis_small_contains(bytes, size, hash)) fuzz_fault("two answers");
+        if (answer != tamis_small_contains(bytes, size, hash))
+            fuzz_fault("two lookups of a hash differ");
         bool fresh;
         if (tamis_small_add(bytes, size, hash, &fresh) != TAMIS_OK) continue;
         if (fresh == answer) fuzz_fault("fresh is wrong");
@@ -42,7 +43,7 @@ static void as_hashes(const uint8_t *data, size_t size, uint8_t choice) {
     const size_t bound = tamis_small_bound(&o, count);
     uint8_t *bytes = NEED(uint8_t, bound);
     if (tamis_small_build(&o, hashes, count, bytes, bound, &length) != TAMIS_OK) {
-        fuzz_fault("it was not built");
+        fuzz_fault("the build failed");
     }
     if (o.fpr == 0 && length > o.bytes) fuzz_fault("larger than allowed");
     for (size_t i = 0; i < count; i++) {
@@ -62,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
-/* Filters of both designs, and hashes that are alike. */
+/* Filters of both layouts, and hashes that differ in few bits. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t room) {
     const size_t counts[] = {1, 8, 30, 64, 65, 300};
     uint64_t hashes[300];

@@ -1,4 +1,4 @@
-/* workload.c - a fixed piece of work, whose instructions callgrind counts
+/* workload.c - a fixed workload whose instructions callgrind counts
  *
  * Every operation of every kind runs once on a filter that was prepared for it; the counts are
  * dumped after each, under the name KIND/OPERATION.  Nothing in it depends on time, addresses
@@ -52,7 +52,7 @@ static void query_texts(const tamis_options *options, tamis_filter **filter) {
     (void)options;
     tamis_contains_batch(*filter, texts, lengths, KEYS, answers);
 }
-static void take_out(const tamis_options *options, tamis_filter **filter) {
+static void remove_all(const tamis_options *options, tamis_filter **filter) {
     (void)options;
     for (size_t i = 0; i < KEYS; i++) tamis_remove_hash(*filter, hashes[i]);
 }
@@ -68,7 +68,7 @@ static const struct {
     {"build", build, NOTHING, TAMIS_IS_STATIC},     {"add", add, EMPTY, TAMIS_CAN_ADD},
     {"add_batch", add_batch, EMPTY, TAMIS_CAN_ADD}, {"query", query, FULL, 0},
     {"query_batch", query_batch, FULL, 0},          {"query_texts", query_texts, FULL, 0},
-    {"remove", take_out, FULL, TAMIS_CAN_REMOVE}};
+    {"remove", remove_all, FULL, TAMIS_CAN_REMOVE}};
 
 static tamis_filter *prepared(const tamis_options *options, enum stage stage) {
     tamis_filter *filter = NULL;

@@ -22,7 +22,7 @@ static void expect_none(const char *call, const char *what, tamis_status status,
     CHECK(status == expected && f == NULL, "%s: %s: %s, expected %s", call, what,
           tamis_status_name(status), tamis_status_name(expected));
     if (f != STALE) tamis_free(f);
-    tally("refusals", 1);
+    count_up("refusals", 1);
 }
 
 /* Every way to make a filter must refuse these options with the same status. */
@@ -121,7 +121,7 @@ static void bad_sizes(const struct variant *v) {
         CHECK(!fixed || status != TAMIS_OK || sizing.build_bytes >= capacities[i],
               "%s: building from %llu hashes takes %llu bytes", v->name,
               (unsigned long long)capacities[i], (unsigned long long)sizing.build_bytes);
-        tally("refusals", 1);
+        count_up("refusals", 1);
     }
     if (v->kind == TAMIS_BLOOM || v->kind == TAMIS_COUNTING) {
         tamis_options o = variant_options(v, 10, 0.01);
@@ -151,7 +151,7 @@ static void bad_kinds(void) {
               "name of kind %d", kinds[i]);
         CHECK(tamis_kind_caps(o.kind) == 0, "caps of kind %d", kinds[i]);
     }
-    CHECK(tamis_kind_find("no such kind") == TAMIS_AUTO, "find a kind that is not there");
+    CHECK(tamis_kind_find("no such kind") == TAMIS_AUTO, "find a kind that does not exist");
     CHECK(tamis_kind_find("") == TAMIS_AUTO, "find a kind without a name");
     CHECK(tamis_kind_find(NULL) == TAMIS_AUTO, "find NULL");
     CHECK(tamis_kind_name(TAMIS_AUTO) == NULL && tamis_kind_caps(TAMIS_AUTO) == 0, "AUTO");
@@ -222,7 +222,7 @@ static void hashes_only(const struct variant *v) {
 
 /* Options that a compatible format does not support give E_UNSUPPORTED or E_ARGUMENT, not an input
  * error. */
-static void bad_recipes(const char *format) {
+static void bad_format_options(const char *format) {
     static const uint64_t capacities[] = {0, 1, 1000, (uint64_t)1 << 40, UINT64_MAX};
     static const double fprs[] = {0, 1 - 1e-16, 0.9999, 1e-9, 1e-300, 4.9e-324};
     static const uint64_t bits[] = {0, 1, 100000, UINT64_MAX};
@@ -242,12 +242,12 @@ static void bad_recipes(const char *format) {
               "%s for %llu keys at %g in %llu bits: %s", format, (unsigned long long)o.capacity,
               o.fpr, (unsigned long long)o.bits, tamis_status_name(status));
         tamis_free(f);
-        tally("recipes", 1);
+        count_up("options of formats", 1);
     }
 }
 
 /* Operations that the kind does not support. */
-static void cannot(const struct variant *v) {
+static void unsupported(const struct variant *v) {
     const uint64_t hashes[] = {3, 5, 8};
     tamis_filter *f = variant_build(v, 0.01, hashes, 3);
     if (f == NULL) return;
@@ -354,7 +354,7 @@ static void nulls(const struct variant *v) {
     tamis_free(NULL);
     tamis_builder_free(NULL);
     tamis_free(real);
-    tally("NULLs", 40);
+    count_up("NULLs", 40);
 }
 
 /* Bytes that are not a filter. */
@@ -376,7 +376,7 @@ static void no_filter(void) {
     open.format = "no such format";
     CHECK(tamis_decode(noise.data, 10, &open, &f) != TAMIS_OK && f == NULL, "an unknown format");
     CHECK(tamis_decode(noise.data, 0, NULL, &f) != TAMIS_OK && f == NULL, "no bytes");
-    tally("random inputs", 2000);
+    count_up("random inputs", 2000);
     bytes_free(&noise);
 }
 
@@ -400,7 +400,7 @@ static void no_filter_in_file(size_t size) {
             tamis_free(f);
         }
         CHECK(status_of[0] == status_of[1] && status_of[0] == status_of[2],
-              "%zu bytes as %s: %s, mapped %s, change %s", size,
+              "%zu bytes as %s: %s, mapped %s, for update %s", size,
               how.format == NULL ? "anything" : how.format, tamis_status_name(status_of[0]),
               tamis_status_name(status_of[1]), tamis_status_name(status_of[2]));
         CHECK(i != 0 || status_of[0] == TAMIS_E_FORMAT, "%zu bytes: %s", size,
@@ -424,7 +424,7 @@ static void no_file(void) {
     CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, mapped");
     how.map = false;
     how.update = true;
-    CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, to be changed");
+    CHECK(tamis_open(path, &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "a pipe, for update");
     tamis_container *c = (tamis_container *)&stale;
     CHECK(tamis_container_open(path, NULL, &c) == TAMIS_E_UNSUPPORTED && c == NULL, "a pipe");
     alarm(0);
@@ -440,14 +440,14 @@ int main(int argc, char **argv) {
     no_filter_in_file(1);
     no_filter_in_file(100);
     no_filter_in_file(1000);
-    for (size_t i = 1; tamis_format_at(i) != NULL; i++) bad_recipes(tamis_format_at(i));
+    for (size_t i = 1; tamis_format_at(i) != NULL; i++) bad_format_options(tamis_format_at(i));
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         bad_fprs(v);
         bad_sizes(v);
         bad_options(v);
         hashes_only(v);
-        cannot(v);
+        unsupported(v);
         nulls(v);
     }
     return run_end();

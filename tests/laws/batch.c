@@ -3,7 +3,7 @@
  * contains, add (with `fresh`) and remove (with `removed`), by bytes and by hash, for the sizes
  * around the length of the families' pipelines, in tables that fit in the cache and in one that
  * does not (families may take another path there).  Batches hold repeats, so that `fresh` of a
- * second copy must see the first.  A prefetch before makes no difference. */
+ * second copy must see the first.  A prefetch changes no result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void same_contains(const struct variant *v, const tamis_filter *f, const 
                           size_t count) {
     bool one[COUNT_MAX + 1] = {false}, many[COUNT_MAX + 1] = {false};
     size_t hits = 0;
-    many[count] = true;                                                   /* must stay */
+    many[count] = true;                                                   /* must not change */
     for (size_t i = 0; i < count; i++) tamis_prefetch_hash(f, hashes[i]); /* changes nothing */
     for (size_t i = 0; i < count; i++) hits += one[i] = tamis_contains_hash(f, hashes[i]);
     const size_t batch_hits = tamis_contains_hash_batch(f, hashes, count, many);
@@ -35,7 +35,7 @@ static void same_contains(const struct variant *v, const tamis_filter *f, const 
           "%s: %zu answers: another count without the array", v->name, count);
     CHECK(many[count], "%s: a batch of %zu wrote past its answers", v->name, count);
     same_bools(v, "contains_hash", count, one, many);
-    tally("answers", count);
+    count_up("answers", count);
 }
 
 static void same_contains_bytes(const struct variant *v, const tamis_filter *f,
@@ -58,7 +58,7 @@ static void same_contains_bytes(const struct variant *v, const tamis_filter *f,
         CHECK(tamis_contains_hash(f, hashes[i]) == one[i], "%s: key %zu and its hash disagree",
               v->name, i);
     }
-    tally("answers", count);
+    count_up("answers", count);
 }
 
 /* Adds the same keys to two equal filters; if one is full, so is the other, at the same key. */
@@ -80,7 +80,7 @@ static void same_add(const struct variant *v, tamis_filter *one, tamis_filter *m
           tamis_status_name(expected));
     CHECK(fresh_many[count], "%s: a batch of %zu wrote past `fresh`", v->name, count);
     same_bools(v, "fresh", added, fresh_one, fresh_many);
-    tally("adds", count);
+    count_up("adds", count);
 }
 
 static void same_remove(const struct variant *v, tamis_filter *one, tamis_filter *many,
@@ -98,7 +98,7 @@ static void same_remove(const struct variant *v, tamis_filter *one, tamis_filter
     CHECK(status == (missing ? TAMIS_E_ABSENT : TAMIS_OK), "%s: remove of %zu gave %s", v->name,
           count, tamis_status_name(status));
     same_bools(v, "removed", count, removed_one, removed_many);
-    tally("removes", count);
+    count_up("removes", count);
 }
 
 static void same_filters(const struct variant *v, const char *after, size_t count,
@@ -132,7 +132,7 @@ static void queries(const struct variant *v, double fpr, size_t n) {
     free(members);
 }
 
-static void byte_questions(const struct variant *v) {
+static void byte_queries(const struct variant *v) {
     for (unsigned c = 0; c < KEY_CLASSES; c++) {
         struct keyset set;
         keyset_make(&set, (enum key_class)c, COUNT_MAX, 20, run_seed());
@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
             }
         }
         queries(v, 0.001, large);
-        byte_questions(v);
+        byte_queries(v);
         if ((v->caps & TAMIS_CAN_ADD) != 0) {
             changes(v, 0.001, large);
             byte_changes(v);

@@ -18,7 +18,7 @@ static uint64_t integers[N];
 static const void *keys[N];
 static size_t lengths[N];
 
-struct stage {
+struct fixture {
     const char *format; /* with parameters */
     char name[32];      /* without */
     struct meter meter;
@@ -26,27 +26,27 @@ struct stage {
     struct bytes bytes;
 };
 
-static void stage_name(struct stage *s) {
+static void fixture_name(struct fixture *s) {
     snprintf(s->name, sizeof s->name, "%.*s", (int)strcspn(s->format, ":"), s->format);
 }
 
-static tamis_status do_build(struct stage *s) {
+static tamis_status do_build(struct fixture *s) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.format = s->format;
     o.allocator = meter_allocator(&s->meter);
     return tamis_build(&o, keys, lengths, N, &s->made);
 }
 
-static tamis_status do_clone(struct stage *s) { return tamis_clone(s->subject, &s->made); }
+static tamis_status do_clone(struct fixture *s) { return tamis_clone(s->subject, &s->made); }
 
-static tamis_status do_decode(struct stage *s) {
+static tamis_status do_decode(struct fixture *s) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.format = s->name;
     open.allocator = meter_allocator(&s->meter);
     return tamis_decode(s->bytes.data, s->bytes.size, &open, &s->made);
 }
 
-static tamis_status do_encode(struct stage *s) {
+static tamis_status do_encode(struct fixture *s) {
     struct bytes out = bytes_new(s->bytes.size + GUARD);
     memset(out.data, 0x5a, out.size);
     const tamis_status status = tamis_encode(s->subject, out.data, s->bytes.size, NULL);
@@ -60,7 +60,7 @@ static tamis_status do_encode(struct stage *s) {
 }
 
 /* A buffer that is too small is refused, whichever allocation fails. */
-static tamis_status do_encode_small(struct stage *s) {
+static tamis_status do_encode_small(struct fixture *s) {
     uint8_t out[GUARD];
     memset(out, 0x5a, sizeof out);
     const tamis_status status = tamis_encode(s->subject, out, 1, NULL);
@@ -73,7 +73,7 @@ static tamis_status do_encode_small(struct stage *s) {
 }
 
 /* A saved file has the encoded bytes. */
-static tamis_status do_save(struct stage *s) {
+static tamis_status do_save(struct fixture *s) {
     char path[512];
     snprintf(path, sizeof path, "%s/fault.filter", run_directory());
     tamis_status status = tamis_save(s->subject, path, true);
@@ -89,7 +89,7 @@ static tamis_status do_save(struct stage *s) {
 }
 
 /* tamis_info works without memory. */
-static tamis_status do_info(struct stage *s) {
+static tamis_status do_info(struct fixture *s) {
     CHECK(tamis_encoded_size(s->subject) == s->bytes.size &&
               facts_of(s->subject).encoded_bytes == s->bytes.size,
           "%s: another size without memory", s->format);
@@ -98,7 +98,7 @@ static tamis_status do_info(struct stage *s) {
 
 struct scenario {
     const char *name;
-    tamis_status (*run)(struct stage *s);
+    tamis_status (*run)(struct fixture *s);
 };
 static const struct scenario scenarios[] = {
     {"build", do_build},
@@ -113,8 +113,8 @@ static const struct scenario scenarios[] = {
 /* One run with the `step`-th allocation failing; true if that was never reached. */
 static bool one_step(const char *format, const struct scenario *scenario, uint64_t step,
                      bool once) {
-    struct stage s = {.format = format};
-    stage_name(&s);
+    struct fixture s = {.format = format};
+    fixture_name(&s);
     meter_reset(&s.meter);
     if (!CHECK(do_build(&s) == TAMIS_OK, "%s: build", format)) return true;
     s.subject = s.made;
@@ -141,7 +141,7 @@ static bool one_step(const char *format, const struct scenario *scenario, uint64
     CHECK(atomic_load(&s.meter.live) == 0 && atomic_load(&s.meter.wrong_size) == 0,
           "%s: %s, allocation %llu: %llu blocks are left", format, scenario->name,
           (unsigned long long)step, (unsigned long long)atomic_load(&s.meter.live));
-    tally("runs", 1);
+    count_up("runs", 1);
     return !reached;
 }
 
@@ -155,8 +155,8 @@ static const char *format_at(size_t index) {
 /* Can filters of this format be built, and read again by its name alone?  Those of a container
  * cannot, nor those without a header. */
 static bool is_whole(const char *format) {
-    struct stage s = {.format = format};
-    stage_name(&s);
+    struct fixture s = {.format = format};
+    fixture_name(&s);
     meter_reset(&s.meter);
     if (do_build(&s) != TAMIS_OK) return false;
     s.bytes = bytes_of(s.made);
@@ -182,7 +182,7 @@ int main(int argc, char **argv) {
                     step++;
                 }
                 CHECK(step < STEPS_MAX, "%s: %s never succeeds", format, scenarios[j].name);
-                tally("failed allocations", step - 1);
+                count_up("failed allocations", step - 1);
             }
         }
     }

@@ -4,9 +4,9 @@
  * each kind is an error, because a checksum covers every byte; never a filter with false
  * negatives.
  *
- * Malice: the same with the checksums repaired.  The decoder may then accept the bytes, but
+ * Forgery: the same with the checksums repaired.  The decoder may then accept the bytes, but
  * nothing may crash, allocation is bounded by the bytes present, and an accepted filter encodes
- * to the same bytes.  Meant to be built with the sanitizers too.
+ * to the same bytes.  Run it with the sanitizers, too.
  *
  * tests: full */
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void refused(const struct variant *v, const char *what, size_t at, const 
     CHECK(is_input_error(status) && f == NULL, "%s: view, %s %zu: %s", v->name, what, at,
           tamis_status_name(status));
     tamis_free(f);
-    tally("damaged inputs", 2);
+    count_up("damaged inputs", 2);
 }
 
 static void damage(const struct variant *v, const struct bytes *good) {
@@ -75,11 +75,11 @@ static void damage(const struct variant *v, const struct bytes *good) {
     bytes_free(&bad);
 }
 
-/* The most memory for `bytes` bytes of input: a small multiple of them. */
+/* The memory that `size` bytes of input may take: a small multiple of them. */
 static uint64_t allowance(size_t size) { return 16 * (uint64_t)size + 65536; }
 
 /* Bytes with correct checksums.  Counts how many the decoder accepts. */
-static void swallow(const struct variant *v, const uint8_t *bytes, size_t size, bool view) {
+static void decode_forged(const struct variant *v, const uint8_t *bytes, size_t size, bool view) {
     static struct meter meter;
     meter_reset(&meter);
     tamis_open_options open = TAMIS_OPEN_INIT;
@@ -93,14 +93,14 @@ static void swallow(const struct variant *v, const uint8_t *bytes, size_t size, 
           (unsigned long long)peak);
     CHECK((status == TAMIS_OK) == (f != NULL), "%s: %s and %s", v->name, tamis_status_name(status),
           f != NULL ? "a filter" : "no filter");
-    tally("hostile inputs", 1);
+    count_up("hostile inputs", 1);
     if (f != NULL) {
-        /* Later growth is up to the caller; a test limits it. */
+        /* A growing filter may allocate more when keys are added: the test limits that. */
         meter.limit = (uint64_t)256 << 20;
         const size_t same = exercise(f, bytes, size);
         CHECK(same == size, "%s: accepted %zu bytes and encodes to others from byte %zu on",
               v->name, size, same);
-        tally("accepted", 1);
+        count_up("accepted", 1);
     } else {
         CHECK(is_input_error(status) || status == TAMIS_E_SECRET, "%s: hostile bytes gave %s",
               v->name, tamis_status_name(status));
@@ -110,8 +110,8 @@ static void swallow(const struct variant *v, const uint8_t *bytes, size_t size, 
     CHECK(atomic_load(&meter.wrong_size) == 0, "%s: freed with another size", v->name);
 }
 
-static void malice(const struct variant *v, const struct bytes *good, uint64_t rounds,
-                   uint64_t salt) {
+static void forgery(const struct variant *v, const struct bytes *good, uint64_t rounds,
+                    uint64_t salt) {
     struct rng r = {run_seed() + salt};
     struct bytes bad = bytes_new(good->size + 256);
     for (uint64_t round = 0; round < rounds; round++) {
@@ -120,7 +120,7 @@ static void malice(const struct variant *v, const struct bytes *good, uint64_t r
         const uint64_t changes = 1 + rng_below(&r, 3);
         for (uint64_t i = 0; i < changes; i++) size = mutate(bad.data, size, bad.size, &r);
         repair_sums(bad.data, size);
-        swallow(v, bad.data, size, round % 2 == 0);
+        decode_forged(v, bad.data, size, round % 2 == 0);
     }
     bytes_free(&bad);
 }
@@ -155,7 +155,7 @@ static void every_field(const struct variant *v, const struct bytes *good) {
                     bad.data[at + b] = (uint8_t)(values[i] >> (8 * b));
                 }
                 repair_sums(bad.data, bad.size);
-                swallow(v, bad.data, bad.size, false);
+                decode_forged(v, bad.data, bad.size, false);
             }
         }
     }
@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
             repair_works(v, &good);
             if (run_effort() != EFFORT_QUICK || s == 2) damage(v, &good);
             if (run_effort() != EFFORT_QUICK || s == 3) every_field(v, &good);
-            malice(v, &good, run_pick(300, 2000, 100000), s);
+            forgery(v, &good, run_pick(300, 2000, 100000), s);
             bytes_free(&good);
             tamis_free(f);
         }
@@ -203,7 +203,7 @@ int main(int argc, char **argv) {
         if (f != NULL) {
             struct bytes good = bytes_of(f);
             repair_works(v, &good);
-            malice(v, &good, run_pick(300, 4000, 100000), 77);
+            forgery(v, &good, run_pick(300, 4000, 100000), 77);
             if (run_effort() != EFFORT_QUICK) every_field(v, &good);
             bytes_free(&good);
         }

@@ -1,8 +1,8 @@
 /* disk.c - the disk fills up while a builder spills: a failed add loses no key of another add
  *
- * A limit on the size of files stands in for a full disk.  Adds that fail are left out, as a
- * program might do; once there is room again the filter is finished, and holds every key of every
- * add that succeeded.  If there is no room until the end, finishing fails. */
+ * A limit on the size of files stands in for a full disk.  Adds that fail are not repeated.
+ * Once there is room again, the filter is finished and holds every key of every add that
+ * succeeded.  If there is no room until the end, finishing fails. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static void set_room(rlim_t bytes) {
 }
 
 static void fill_up(const struct variant *v, rlim_t room_at_the_end) {
-    static bool taken[N / SOME];
+    static bool accepted[N / SOME];
     tamis_options o = variant_options(v, 0, 0.01);
     tamis_builder *b;
     tamis_filter *f;
@@ -39,8 +39,8 @@ static void fill_up(const struct variant *v, rlim_t room_at_the_end) {
         const tamis_status status = tamis_builder_add_hash_batch(b, hashes + i * SOME, SOME);
         CHECK(status == TAMIS_OK || (status == TAMIS_E_IO && errno == EFBIG), "%s: add: %s",
               v->name, tamis_status_name(status));
-        taken[i] = status == TAMIS_OK;
-        refused += !taken[i];
+        accepted[i] = status == TAMIS_OK;
+        refused += !accepted[i];
     }
     CHECK(refused > 0 && refused < N / SOME, "%s: %zu adds were refused", v->name, refused);
     set_room(room_at_the_end);
@@ -49,15 +49,15 @@ static void fill_up(const struct variant *v, rlim_t room_at_the_end) {
     CHECK(status == TAMIS_OK || (status == TAMIS_E_IO && room_at_the_end == ROOM && f == NULL),
           "%s: finish: %s", v->name, tamis_status_name(status));
     for (size_t i = 0; status == TAMIS_OK && i < N / SOME; i++) {
-        if (!taken[i]) continue;
+        if (!accepted[i]) continue;
         const size_t found = tamis_contains_hash_batch(f, hashes + i * SOME, SOME, NULL);
         if (!CHECK(found == SOME, "%s: of an accepted batch %zu keys are found", v->name, found))
             break;
     }
-    tally("keys", N);
+    count_up("keys", N);
     tamis_free(f);
     tamis_builder_free(b);
-    CHECK(directory_entries(run_directory()) == 0, "%s: something is left", v->name);
+    CHECK(directory_entries(run_directory()) == 0, "%s: a file is left", v->name);
 }
 
 int main(int argc, char **argv) {

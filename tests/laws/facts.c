@@ -22,7 +22,7 @@ static void distinct_near(const struct variant *v, const char *when, const tamis
               "%s, %s: a static filter of %g keys reports %g +- %g", v->name, when, truth,
               facts.distinct, facts.distinct_error);
     }
-    tally("estimates", 1);
+    count_up("estimates", 1);
 }
 
 static void after_reload(const struct variant *v, const char *when, const tamis_filter *f,

@@ -14,59 +14,55 @@
 #define STEPS_MAX 20000
 
 static uint64_t hashes[N];
+static const void *keys[N]; /* the bytes of the hashes, as keys */
+static size_t lengths[N];
 
 /* What a scenario works on.  `subject` and `other` exist before it, and a failure must not change
  * them; `made` is its result. */
-struct stage {
+struct fixture {
     const struct variant *v;
     struct meter meter;
     tamis_filter *subject, *other, *made;
     struct bytes bytes;
 };
 
-static tamis_options metered(struct stage *s, uint64_t capacity) {
+static tamis_options metered(struct fixture *s, uint64_t capacity) {
     tamis_options o = variant_options(s->v, capacity, 0.01);
     o.allocator = meter_allocator(&s->meter);
     o.temporary = run_directory();
     return o;
 }
 
-static tamis_status do_create(struct stage *s) {
+static tamis_status do_create(struct fixture *s) {
     const tamis_options o = metered(s, N);
     return tamis_create(&o, &s->made);
 }
 
-static tamis_status do_build(struct stage *s) {
+static tamis_status do_build(struct fixture *s) {
     const tamis_options o = metered(s, 0);
     return tamis_build_hash(&o, hashes, N, &s->made);
 }
 
-static tamis_status do_build_threads(struct stage *s) {
+static tamis_status do_build_threads(struct fixture *s) {
     tamis_options o = metered(s, 0);
     o.threads = 3;
     return tamis_build_hash(&o, hashes, N, &s->made);
 }
 
-static tamis_status do_build_budget(struct stage *s) {
+static tamis_status do_build_budget(struct fixture *s) {
     tamis_options o = metered(s, 0);
     o.fpr = 0;
     o.bytes = 20000;
     return tamis_build_hash(&o, hashes, N, &s->made);
 }
 
-static tamis_status do_build_bytes(struct stage *s) {
+static tamis_status do_build_bytes(struct fixture *s) {
     const tamis_options o = metered(s, 0);
-    static const void *keys[N];
-    static size_t lengths[N];
-    for (size_t i = 0; i < N; i++) {
-        keys[i] = &hashes[i];
-        lengths[i] = sizeof hashes[i];
-    }
     return tamis_build(&o, keys, lengths, N, &s->made);
 }
 
 /* A failed add changes nothing; after finish, failed or not, the builder accepts no keys. */
-static tamis_status builder_scenario(struct stage *s, uint64_t memory) {
+static tamis_status builder_scenario(struct fixture *s, uint64_t memory) {
     tamis_options o = metered(s, 0);
     o.memory = memory;
     tamis_builder *b = NULL;
@@ -86,12 +82,12 @@ static tamis_status builder_scenario(struct stage *s, uint64_t memory) {
     tamis_builder_free(b);
     return status;
 }
-static tamis_status do_builder(struct stage *s) { return builder_scenario(s, 0); }
-static tamis_status do_builder_spill(struct stage *s) { return builder_scenario(s, 4096); }
+static tamis_status do_builder(struct fixture *s) { return builder_scenario(s, 0); }
+static tamis_status do_builder_spill(struct fixture *s) { return builder_scenario(s, 4096); }
 
 /* A builder that adds keys directly: its count matches its filter, also for the batch in which
  * memory ran out. */
-static tamis_status do_builder_direct(struct stage *s) {
+static tamis_status do_builder_direct(struct fixture *s) {
     const tamis_options o = metered(s, 1);
     tamis_builder *b = NULL;
     tamis_status status = tamis_builder_create(&o, &b);
@@ -115,26 +111,26 @@ static tamis_status do_builder_direct(struct stage *s) {
     return status;
 }
 
-static tamis_status do_decode(struct stage *s) {
+static tamis_status do_decode(struct fixture *s) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.allocator = meter_allocator(&s->meter);
     return tamis_decode(s->bytes.data, s->bytes.size, &open, &s->made);
 }
 
-static tamis_status do_view(struct stage *s) {
+static tamis_status do_view(struct fixture *s) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.allocator = meter_allocator(&s->meter);
     return tamis_view(s->bytes.data, s->bytes.size, &open, &s->made);
 }
 
-static tamis_status do_clone(struct stage *s) { return tamis_clone(s->subject, &s->made); }
+static tamis_status do_clone(struct fixture *s) { return tamis_clone(s->subject, &s->made); }
 
-static tamis_status do_convert(struct stage *s) {
+static tamis_status do_convert(struct fixture *s) {
     return tamis_convert(s->subject, TAMIS_BLOOM, &s->made);
 }
 
 /* A growing filter allocates as it grows; the others must not fail here. */
-static tamis_status do_adds(struct stage *s) {
+static tamis_status do_adds(struct fixture *s) {
     tamis_status status = TAMIS_OK;
     for (size_t i = 0; i < N && status == TAMIS_OK; i++) {
         const uint64_t hash = hashes[i] + 1;
@@ -152,11 +148,11 @@ static tamis_status do_adds(struct stage *s) {
     return status;
 }
 
-static tamis_status do_merge(struct stage *s) {
+static tamis_status do_merge(struct fixture *s) {
     return tamis_merge(s->subject, s->other, TAMIS_UNION);
 }
 
-static tamis_status do_encode(struct stage *s) {
+static tamis_status do_encode(struct fixture *s) {
     struct bytes out = bytes_new(s->bytes.size);
     const tamis_status status = tamis_encode(s->subject, out.data, out.size, NULL);
     CHECK(status != TAMIS_OK || bytes_equal(&out, &s->bytes), "%s: encode", s->v->name);
@@ -164,7 +160,7 @@ static tamis_status do_encode(struct stage *s) {
     return status;
 }
 
-static tamis_status do_save(struct stage *s) {
+static tamis_status do_save(struct fixture *s) {
     char path[512];
     snprintf(path, sizeof path, "%s/fault.tamis", run_directory());
     tamis_status status = tamis_save(s->subject, path, true);
@@ -178,7 +174,7 @@ static tamis_status do_save(struct stage *s) {
     return status;
 }
 
-static tamis_status do_compose(struct stage *s) {
+static tamis_status do_compose(struct fixture *s) {
     tamis_composer *c = NULL;
     const tamis_status status = tamis_composer_create(s->subject, &c);
     CHECK((status == TAMIS_OK) == (c != NULL), "%s: composer", s->v->name);
@@ -188,7 +184,7 @@ static tamis_status do_compose(struct stage *s) {
 
 struct scenario {
     const char *name;
-    tamis_status (*run)(struct stage *s);
+    tamis_status (*run)(struct fixture *s);
     uint32_t needs;    /* caps */
     tamis_kind kind;   /* only this one; TAMIS_AUTO: all */
     uint64_t capacity; /* of the subject; 0: it is built */
@@ -216,7 +212,7 @@ static const struct scenario scenarios[] = {
 };
 
 /* Half of the keys in a filter for `capacity`, or all of them, built. */
-static tamis_filter *subject_of(struct stage *s, uint64_t capacity) {
+static tamis_filter *subject_of(struct fixture *s, uint64_t capacity) {
     tamis_filter *f = NULL;
     const tamis_options o = metered(s, capacity);
     if (capacity == 0) {
@@ -231,7 +227,7 @@ static tamis_filter *subject_of(struct stage *s, uint64_t capacity) {
 /* One run with the `step`-th allocation failing; true if the scenario succeeded. */
 static bool one_step(const struct variant *v, const struct scenario *scenario, uint64_t step,
                      bool once) {
-    struct stage s = {.v = v};
+    struct fixture s = {.v = v};
     meter_reset(&s.meter);
     s.subject = subject_of(&s, scenario->capacity);
     s.other = subject_of(&s, scenario->capacity);
@@ -258,9 +254,10 @@ static bool one_step(const struct variant *v, const struct scenario *scenario, u
               v->name, scenario->name, (unsigned long long)step);
     }
     if (s.made != NULL && scenario->run != do_create) {
-        CHECK(tamis_contains_hash_batch(s.made, hashes, N / 2, NULL) == N / 2 ||
-                  scenario->run == do_build_bytes,
-              "%s: %s: keys are missing", v->name, scenario->name);
+        const size_t found = scenario->run == do_build_bytes
+                                 ? tamis_contains_batch(s.made, keys, lengths, N / 2, NULL)
+                                 : tamis_contains_hash_batch(s.made, hashes, N / 2, NULL);
+        CHECK(found == N / 2, "%s: %s: keys are missing", v->name, scenario->name);
     }
     tamis_free(s.made);
     tamis_free(s.subject);
@@ -271,13 +268,17 @@ static bool one_step(const struct variant *v, const struct scenario *scenario, u
           (unsigned long long)step, (unsigned long long)atomic_load(&s.meter.live));
     CHECK(atomic_load(&s.meter.wrong_size) == 0, "%s: %s: freed with another size", v->name,
           scenario->name);
-    tally("runs", 1);
+    count_up("runs", 1);
     return !reached;
 }
 
 int main(int argc, char **argv) {
     run_start(argc, argv, "faults");
     hashes_fill(hashes, N, 0, run_seed(), STREAM_MEMBERS);
+    for (size_t i = 0; i < N; i++) {
+        keys[i] = &hashes[i];
+        lengths[i] = sizeof hashes[i];
+    }
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         for (size_t j = 0; j < sizeof scenarios / sizeof *scenarios; j++) {
@@ -288,7 +289,7 @@ int main(int argc, char **argv) {
                 uint64_t step = 1;
                 while (step < STEPS_MAX && !one_step(v, scenario, step, once != 0)) step++;
                 CHECK(step < STEPS_MAX, "%s: %s never succeeds", v->name, scenario->name);
-                tally("failed allocations", step - 1);
+                count_up("failed allocations", step - 1);
             }
         }
     }

@@ -11,14 +11,14 @@
 
 #define PIECE 1000
 
-static void grow(const struct variant *v, uint64_t capacity, double fpr, uint64_t most) {
+static void grow(const struct variant *v, uint64_t capacity, double fpr, uint64_t max) {
     tamis_filter *f = variant_create(v, capacity, fpr);
-    uint64_t hashes[PIECE], next_look = 1, n = 0;
+    uint64_t hashes[PIECE], next_check = 1, n = 0;
     uint64_t not_fresh = 0;
     bool fresh[PIECE];
-    while (f != NULL && n < most) {
-        size_t piece = next_look - n < PIECE ? (size_t)(next_look - n) : PIECE;
-        if (piece > most - n) piece = (size_t)(most - n);
+    while (f != NULL && n < max) {
+        size_t piece = next_check - n < PIECE ? (size_t)(next_check - n) : PIECE;
+        if (piece > max - n) piece = (size_t)(max - n);
         hashes_fill(hashes, piece, n, run_seed(), STREAM_MEMBERS);
         if (n % 3 == 0) {
             const tamis_status status = tamis_add_hash_batch(f, hashes, piece, fresh, NULL);
@@ -29,8 +29,8 @@ static void grow(const struct variant *v, uint64_t capacity, double fpr, uint64_
         }
         for (size_t i = 0; i < piece; i++) not_fresh += !fresh[i];
         n += piece;
-        if (n != next_look && n != most) continue;
-        next_look *= 10;
+        if (n != next_check && n != max) continue;
+        next_check *= 10;
         const uint64_t probes = run_pick(100000, 1000000, 10000000);
         const uint64_t hits = hits_in_stream(f, probes, 0, run_seed(), STREAM_PROBES);
         const uint64_t found = hits_in_stream(f, n, 0, run_seed(), STREAM_MEMBERS);
@@ -48,7 +48,7 @@ static void grow(const struct variant *v, uint64_t capacity, double fpr, uint64_
         CHECK((off < 0 ? -off : off) <= (error > 0.02 * (double)n ? error : 0.02 * (double)n) + 1,
               "%s: %llu keys, distinct %g +- %g", v->name, (unsigned long long)n, facts.distinct,
               facts.distinct_error);
-        if (n == most) {
+        if (n == max) {
             printf(
                 "growing: %-14s from %4llu, rate %-6g n %9llu: %2u stages, %.2f bits/key, "
                 "measured %.3g\n",
@@ -57,12 +57,12 @@ static void grow(const struct variant *v, uint64_t capacity, double fpr, uint64_
             /* Stages must grow like the logarithm of the size. */
             CHECK(facts.stages <= 64, "%s: %u stages", v->name, (unsigned)facts.stages);
         }
-        tally("probes", probes + n);
+        count_up("probes", probes + n);
     }
     /* New keys are false positives no more often than the rate allows. */
-    CHECK(not_fresh <= binomial_max(most, fpr, 4), "%s: %llu of %llu new keys were not fresh",
-          v->name, (unsigned long long)not_fresh, (unsigned long long)most);
-    tally("adds", most);
+    CHECK(not_fresh <= binomial_max(max, fpr, 4), "%s: %llu of %llu new keys were not fresh",
+          v->name, (unsigned long long)not_fresh, (unsigned long long)max);
+    count_up("adds", max);
     tamis_free(f);
 }
 
@@ -70,7 +70,7 @@ static void grow(const struct variant *v, uint64_t capacity, double fpr, uint64_
  * creation. */
 static void grow_or_refuse(void) {
     static const tamis_kind stages[] = {TAMIS_AUTO, TAMIS_BLOOM, TAMIS_BLOCK, TAMIS_COUNTING};
-    const uint64_t most = run_pick(3000, 30000, 300000);
+    const uint64_t max = run_pick(3000, 30000, 300000);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         for (double fpr = 1e-5; fpr > 1e-19; fpr /= 3) {
             tamis_options o = TAMIS_OPTIONS_INIT;
@@ -83,7 +83,7 @@ static void grow_or_refuse(void) {
             CHECK(status == TAMIS_OK || status == TAMIS_E_FPR_TOO_LOW, "stage %d at %g: %s",
                   stages[i], fpr, tamis_status_name(status));
             const bool made = status == TAMIS_OK;
-            for (uint64_t n = 0; status == TAMIS_OK && n < most; n++) {
+            for (uint64_t n = 0; status == TAMIS_OK && n < max; n++) {
                 status = tamis_add_hash(f, tamis_hash_integer(n), NULL);
                 CHECK(status == TAMIS_OK, "stage %d at %g: key %llu: %s", stages[i], fpr,
                       (unsigned long long)n, tamis_status_name(status));
@@ -134,7 +134,7 @@ int main(int argc, char **argv) {
     run_start(argc, argv, "growing");
     static const uint64_t capacities[] = {0, 1, 100, 100000};
     static const double fprs[] = {0.1, 0.01, 1e-4};
-    const uint64_t most = run_pick(50000, 1000000, 10000000);
+    const uint64_t max = run_pick(50000, 1000000, 10000000);
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         if ((v->caps & TAMIS_CAN_GROW) == 0) continue;
@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
         for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
             for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
                 const bool long_run = fprs[r] == 0.01 || run_effort() == EFFORT_FULL;
-                grow(v, capacities[c], fprs[r], long_run ? most : most / 5);
+                grow(v, capacities[c], fprs[r], long_run ? max : max / 5);
             }
         }
     }

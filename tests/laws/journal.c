@@ -9,7 +9,7 @@
  *     journal whole, file torn         every reader finds the new one, and an update completes it
  *
  * The library must not lose a journal that is needed: neither when it cannot be opened or mapped,
- * nor by giving it an owner whom the other readers do not trust. */
+ * nor by giving it an owner that the other readers do not trust. */
 #define _XOPEN_SOURCE 700
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +113,7 @@ static void expect(const struct bytes *wanted, const char *what, uint64_t which)
         CHECK(same, "%s %llu, %s: %s", what, (unsigned long long)which,
               map != 0 ? "mapped" : "read", tamis_status_name(status));
     }
-    tally("crashes", 1);
+    count_up("crashes", 1);
 }
 
 /* Opening for update completes the journal or discards it. */
@@ -122,7 +122,7 @@ static void expect_finished(const struct bytes *wanted, const char *what, uint64
     tamis_filter *f;
     how.update = true;
     const tamis_status status = tamis_open(path, &how, &f);
-    CHECK(status == TAMIS_OK, "%s %llu, for change: %s", what, (unsigned long long)which,
+    CHECK(status == TAMIS_OK, "%s %llu, for update: %s", what, (unsigned long long)which,
           tamis_status_name(status));
     tamis_free(f);
     CHECK(!is_there(journal_path), "%s %llu: the journal is still there", what,
@@ -233,7 +233,10 @@ static void without_memory(void) {
     FILE *file = fopen("/proc/self/statm", "r");
     if (file != NULL && fscanf(file, "%lu", &pages) != 1) pages = 0;
     if (file != NULL) fclose(file);
-    if (pages == 0 || !OWN_MEMORY || getrlimit(RLIMIT_AS, &old) != 0) return;
+    if (pages == 0 || !OWN_MEMORY || getrlimit(RLIMIT_AS, &old) != 0) {
+        printf("journal: not tested: a journal that does not fit in memory\n");
+        return;
+    }
     few = old;
     few.rlim_cur = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + journal.size / 2;
     CHECK(setrlimit(RLIMIT_AS, &few) == 0, "setrlimit");
@@ -271,22 +274,25 @@ static void commit_as_member(const uint64_t *hashes) {
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0, "the child's commit");
 }
 
-/* May a user whom its readers do not trust update the file in place? */
+/* Is a file updated in place by a user that its readers do not trust? */
 static void change_of_others(const uint64_t *hashes, mode_t mode, bool in_place) {
     struct stat old, now;
     unlink(journal_path);
     unlink(path);
     write_file(path, before.data, before.size);
     CHECK(chown(path, OWNER, GROUP) == 0 && chmod(path, mode) == 0 && stat(path, &old) == 0,
-          "another's file");
+          "another user's file");
     commit_as_member(hashes);
     CHECK(stat(path, &now) == 0 && (now.st_ino == old.st_ino) == in_place,
-          "a file of mode %o that is another's: in place is not %d", (unsigned)mode, in_place);
-    expect(&after, "another's file", mode);
+          "another user's file of mode %o: updated in place: not %d", (unsigned)mode, in_place);
+    expect(&after, "another user's file", mode);
 }
 
 static void journals_of_others(const uint64_t *hashes) {
-    if (geteuid() != 0 || chmod(run_directory(), 0777) != 0) return;
+    if (geteuid() != 0 || chmod(run_directory(), 0777) != 0) {
+        printf("journal: not tested: journals of other users, which only root can create\n");
+        return;
+    }
     change_of_others(hashes, 0664, false); /* the owner would not trust the journal */
     change_of_others(hashes, 0666, true);
     unlink(path);
@@ -295,7 +301,7 @@ static void journals_of_others(const uint64_t *hashes) {
     CHECK(chown(path, OWNER, GROUP) == 0 && chown(journal_path, MEMBER, GROUP) == 0, "chown");
     expect(&before, "another user's journal", 0);
     CHECK(chmod(path, 0666) == 0, "chmod");
-    expect(&after, "of one who may write the file anyway", 0);
+    expect(&after, "another user's journal, of a file that everyone may write", 0);
 }
 
 int main(int argc, char **argv) {

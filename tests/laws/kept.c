@@ -3,12 +3,12 @@
  * A .tamis file stores the numbers of a compatible header in its own: how many bits and hashes,
  * which trailing bytes, which hash.  Here these numbers are changed, one at a time and several at
  * once, and the checksums repaired.  A filter that the decoder accepts is queried, copied, changed
- * and given every format that takes it.  In each of them:
+ * and converted to every format that accepts it.  In each of them:
  *
  *   - exactly tamis_encoded_size bytes are written, all of them and none beyond;
  *   - the written bytes can be read, and answer as the filter did.
  *
- * Meant to be built with the sanitizers too. */
+ * Run it with the sanitizers, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static struct bytes keep(const char *format, size_t count) {
     tamis_filter *f = NULL;
     o.format = format;
     if (tamis_build(&o, keys, lengths, count, &f) != TAMIS_OK) return none;
-    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "%s: kept in a .tamis file", format);
+    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "%s: stored in a .tamis file", format);
     const struct bytes kept = bytes_of(f);
     tamis_free(f);
     return kept;
@@ -57,12 +57,12 @@ static void merged(const char *format, const struct bytes *good) {
         (facts_of(kept).caps & TAMIS_CAN_UNION) != 0) {
         CHECK(tamis_reformat(fresh, "tamis") == TAMIS_OK, "%s: reformat", format);
         const tamis_status status = tamis_merge(fresh, kept, TAMIS_UNION);
-        CHECK(status == TAMIS_OK, "%s: merged with one that was kept: %s", format,
+        CHECK(status == TAMIS_OK, "%s: merged with one from a .tamis file: %s", format,
               tamis_status_name(status));
         CHECK(tamis_contains_batch(fresh, keys, lengths, KEYS, NULL) == KEYS, "%s: keys", format);
         CHECK(tamis_merge(kept, fresh, TAMIS_INTERSECTION) == TAMIS_OK, "%s: and back", format);
         CHECK(tamis_contains_batch(kept, keys, lengths, KEYS, NULL) == KEYS, "%s: keys", format);
-        tally("merges", 1);
+        count_up("merges", 1);
     }
     tamis_free(kept);
     tamis_free(fresh);
@@ -79,7 +79,7 @@ static void not_shared(const char *kept, const struct bytes *good) {
     tamis_free(f);
 }
 
-/* Are all announced bytes of `out` written, and no others? */
+/* Does it write exactly tamis_encoded_size bytes?  `out` receives them. */
 static bool encodes_exactly(const tamis_filter *f, struct bytes *out) {
     bool exact = true;
     for (unsigned fill = 0x5a; fill != 0; fill = fill == 0x5a ? 0xa5 : 0) {
@@ -99,12 +99,12 @@ static bool is_bare(const char *format) { return strcmp(format, "libbloom1") == 
 
 static void written_and_read(const tamis_filter *f, const char *kept, const char *format) {
     const uint64_t size = tamis_encoded_size(f);
-    if (!CHECK(size <= (uint64_t)1 << 24, "%s as %s: announces %llu bytes", kept, format,
+    if (!CHECK(size <= (uint64_t)1 << 24, "%s as %s: reports %llu bytes", kept, format,
                (unsigned long long)size)) {
         return;
     }
     struct bytes out = bytes_new((size_t)size);
-    CHECK(encodes_exactly(f, &out), "%s as %s: other bytes than were announced", kept, format);
+    CHECK(encodes_exactly(f, &out), "%s as %s: writes other bytes than it reports", kept, format);
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *again = NULL;
     bool before[PROBES], after[PROBES];
@@ -118,7 +118,7 @@ static void written_and_read(const tamis_filter *f, const char *kept, const char
         tamis_contains_batch(f, keys, lengths, PROBES, before);
         tamis_contains_batch(again, keys, lengths, PROBES, after);
         CHECK(memcmp(before, after, sizeof before) == 0, "%s as %s: other answers", kept, format);
-        tally("read again", 1);
+        count_up("read again", 1);
     }
     tamis_free(again);
     bytes_free(&out);
@@ -139,7 +139,7 @@ static void every_format(const struct bytes *bad, const char *kept) {
     meter.limit = (uint64_t)16 << 20; /* a chain may claim that its next sub-filter is huge */
     open.allocator = meter_allocator(&meter);
     if (tamis_decode(bad->data, bad->size, &open, &f) != TAMIS_OK) return;
-    tally("accepted", 1);
+    count_up("accepted", 1);
     (void)exercise(f, bad->data, bad->size);
     CHECK(atomic_load(&meter.live) == 0, "%s: %llu blocks leaked", kept,
           (unsigned long long)atomic_load(&meter.live));
@@ -149,18 +149,18 @@ static void put(uint8_t *at, uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> (8 * i));
 }
 
-static void lie(const char *kept, const struct bytes *good, size_t at, uint64_t value,
-                unsigned bytes) {
+static void change_field(const char *kept, const struct bytes *good, size_t at, uint64_t value,
+                         unsigned bytes) {
     struct bytes bad = bytes_copy(good->data, good->size);
     put(bad.data + at, value, bytes);
     repair_sums(bad.data, bad.size);
     every_format(&bad, kept);
     bytes_free(&bad);
-    tally("lies", 1);
+    count_up("changed headers", 1);
 }
 
 /* Each number alone. */
-static void single_lies(const char *kept, const struct bytes *good) {
+static void single_changes(const char *kept, const struct bytes *good) {
     static const uint64_t values[] = {
         0,    1,    2,     3,     4,     5,     6,          7,
         8,    16,   30,    31,    32,    63,    64,         127,
@@ -168,20 +168,20 @@ static void single_lies(const char *kept, const struct bytes *good) {
         1023, 1024, 12345, 65535, 65536, 65537, UINT64_MAX, (uint64_t)1 << 32};
     for (unsigned word = 0; word < SHAPE_WORDS; word++) {
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-            lie(kept, good, AT_SHAPE + 8 * word, values[i], 8);
+            change_field(kept, good, AT_SHAPE + 8 * word, values[i], 8);
         }
     }
-    for (unsigned id = 0; id < 24; id++) lie(kept, good, AT_COMPAT_HASH, id, 1);
-    for (unsigned scheme = 0; scheme < 48; scheme++) lie(kept, good, AT_LAYOUT, scheme, 4);
-    lie(kept, good, AT_SEED, 1, 8);
-    lie(kept, good, AT_SEED, (uint64_t)1 << 32, 8);
-    lie(kept, good, AT_CAPACITY, UINT64_MAX, 8);
-    lie(kept, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
-    lie(kept, good, AT_FPR, 0, 8);
+    for (unsigned id = 0; id < 24; id++) change_field(kept, good, AT_COMPAT_HASH, id, 1);
+    for (unsigned layout = 0; layout < 48; layout++) change_field(kept, good, AT_LAYOUT, layout, 4);
+    change_field(kept, good, AT_SEED, 1, 8);
+    change_field(kept, good, AT_SEED, (uint64_t)1 << 32, 8);
+    change_field(kept, good, AT_CAPACITY, UINT64_MAX, 8);
+    change_field(kept, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
+    change_field(kept, good, AT_FPR, 0, 8);
 }
 
 /* Several at once. */
-static void many_lies(const char *kept, const struct bytes *good, uint64_t rounds) {
+static void many_changes(const char *kept, const struct bytes *good, uint64_t rounds) {
     struct rng r = {run_seed()};
     struct bytes bad = bytes_new(good->size + 256);
     for (uint64_t round = 0; round < rounds; round++) {
@@ -192,7 +192,7 @@ static void many_lies(const char *kept, const struct bytes *good, uint64_t round
         }
         repair_sums(some.data, some.size);
         every_format(&some, kept);
-        tally("lies", 1);
+        count_up("changed headers", 1);
     }
     bytes_free(&bad);
 }
@@ -213,8 +213,8 @@ int main(int argc, char **argv) {
             every_format(&good, kept);
             not_shared(kept, &good);
             if (counts[c] == KEYS) merged(format_at(i), &good);
-            single_lies(kept, &good);
-            many_lies(kept, &good, run_pick(100, 500, 20000));
+            single_changes(kept, &good);
+            many_changes(kept, &good, run_pick(100, 500, 20000));
             bytes_free(&good);
         }
         formats += made;

@@ -54,7 +54,7 @@ static void published_vectors(const struct variant *v) {
     for (unsigned i = 0; f != NULL && i < SIPHASH_VECTORS; i++) {
         CHECK(hashes[i] == siphash_vectors[i], "%s: hashed with others: %u bytes", v->name, i);
     }
-    tally("hash vectors", SIPHASH_VECTORS);
+    count_up("hash vectors", SIPHASH_VECTORS);
     tamis_free(f);
 }
 
@@ -66,8 +66,8 @@ static bool occurs(const struct bytes *in, const uint8_t *what, size_t length) {
 }
 
 /* Neither the secret nor a half of it, in either byte order. */
-static void secret_stays_out(const struct variant *v, const struct bytes *bytes,
-                             const uint8_t *secret) {
+static void secret_is_not_stored(const struct variant *v, const struct bytes *bytes,
+                                 const uint8_t *secret) {
     uint8_t reversed[TAMIS_SECRET_BYTES];
     for (size_t i = 0; i < sizeof reversed; i++) reversed[i] = secret[sizeof reversed - 1 - i];
     for (size_t half = 0; half < 2; half++) {
@@ -83,7 +83,7 @@ static void opening(const struct variant *v, const struct keyset *set) {
     if (f == NULL) return;
     struct bytes bytes = bytes_of(f);
     tamis_open_options open = TAMIS_OPEN_INIT;
-    secret_stays_out(v, &bytes, secret_b);
+    secret_is_not_stored(v, &bytes, secret_b);
     CHECK(tamis_decode(bytes.data, bytes.size, NULL, &g) == TAMIS_E_SECRET && g == NULL,
           "%s: decode without options", v->name);
     CHECK(tamis_decode(bytes.data, bytes.size, &open, &g) == TAMIS_E_SECRET && g == NULL,
@@ -150,27 +150,27 @@ static void attack(const struct variant *v, const struct keyset *set) {
     struct bytes bytes = bytes_of(a);
     CHECK(!encodes_to(b, &bytes), "%s: two secrets, the same bytes", v->name);
     bytes_free(&bytes);
-    uint64_t fooled_a = 0, fooled_both = 0, fooled_c = 0, fooled_cd = 0;
+    uint64_t positive_a = 0, positive_both = 0, positive_c = 0, positive_cd = 0;
     const unsigned tries = (unsigned)run_pick(20000, 100000, 1000000);
     for (unsigned i = 0; i < tries; i++) {
         char key[24];
         const size_t length = (size_t)snprintf(key, sizeof key, "forged-%u", i);
         if (tamis_contains(a, key, length)) {
-            fooled_a++;
-            fooled_both += tamis_contains(b, key, length);
+            positive_a++;
+            positive_both += tamis_contains(b, key, length);
         }
         if (tamis_contains(c, key, length)) {
-            fooled_c++;
-            fooled_cd += tamis_contains(d, key, length);
+            positive_c++;
+            positive_cd += tamis_contains(d, key, length);
         }
     }
-    CHECK(fooled_both <= binomial_max(fooled_a, fpr, 4),
-          "%s: %llu of %llu false positives of one keyed filter fool another", v->name,
-          (unsigned long long)fooled_both, (unsigned long long)fooled_a);
-    CHECK(fooled_cd == fooled_c, "%s: control: public filters, alike", v->name);
+    CHECK(positive_both <= binomial_max(positive_a, fpr, 4),
+          "%s: %llu of %llu false positives of one keyed filter are those of another", v->name,
+          (unsigned long long)positive_both, (unsigned long long)positive_a);
+    CHECK(positive_cd == positive_c, "%s: control: filters without a secret differ", v->name);
     /* A kind far below its rate gives too few false positives. */
-    if (fooled_a > tries / 200 && fooled_c > tries / 200) attacks++;
-    tally("forged keys", tries);
+    if (positive_a > tries / 200 && positive_c > tries / 200) attacks++;
+    count_up("forged keys", tries);
     tamis_free(a);
     tamis_free(b);
     tamis_free(c);
@@ -288,9 +288,9 @@ static void composing(const struct variant *v, const uint8_t *secret) {
         for (unsigned j = 0; j < i; j++) {
             CHECK(hashes[i] != hashes[j], "%s: records %u and %u are the same key", v->name, i, j);
         }
-        tally("records", 1);
+        count_up("records", 1);
     }
-    /* A large field, fed as one. */
+    /* A large field, whole and in parts. */
     if (c != NULL) {
         uint8_t *large = NEED(uint8_t, 100000);
         tamis_compose_bytes(c, large, 100000);
@@ -330,7 +330,7 @@ static void composing_for_builder(const struct variant *v, const uint8_t *secret
         const uint64_t hash = record(c, i);
         CHECK(hash == added[i] && tamis_contains_hash(f, hash), "%s: record %u is missing", v->name,
               i);
-        tally("composite keys built", 1);
+        count_up("composite keys built", 1);
     }
     tamis_composer_free(c);
     tamis_free(f);
@@ -377,8 +377,7 @@ int main(int argc, char **argv) {
         composing_for_builder(v, NULL);
         composing_for_builder(v, secret_b);
     }
-    CHECK(attacks >= 5 || run_filtered(), "only %zu kinds had false positives to work with",
-          attacks);
+    CHECK(attacks >= 5 || run_filtered(), "only %zu kinds had enough false positives", attacks);
     composing_depends();
     keyset_free(&set);
     return run_end();

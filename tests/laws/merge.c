@@ -54,8 +54,8 @@ static void union_law(const struct variant *v, double fpr, size_t n) {
     tamis_free(b);
     tamis_free(all);
     free(hashes);
-    tally("unions", 1);
-    tally("keys", n);
+    count_up("unions", 1);
+    count_up("keys", n);
 }
 
 static void intersection_law(const struct variant *v, double fpr, size_t n) {
@@ -87,8 +87,8 @@ static void intersection_law(const struct variant *v, double fpr, size_t n) {
     tamis_free(a);
     tamis_free(b);
     free(hashes);
-    tally("intersections", 1);
-    tally("keys", n);
+    count_up("intersections", 1);
+    count_up("keys", n);
 }
 
 /* `into` and `from` must be refused with `expected`, and nothing may change. */
@@ -107,10 +107,10 @@ static void refused(const char *what, tamis_filter *into, const tamis_filter *fr
           what);
     bytes_free(&a);
     bytes_free(&b);
-    tally("refusals", 2);
+    count_up("refusals", 2);
 }
 
-static void unlike(const struct variant *v) {
+static void mismatched(const struct variant *v) {
     uint64_t hashes[50];
     hashes_fill(hashes, 50, 0, run_seed(), STREAM_MEMBERS);
     tamis_options o = variant_options(v, 100, 0.01);
@@ -153,7 +153,7 @@ static void unlike(const struct variant *v) {
     tamis_free(keyed);
 }
 
-static void cannot(const struct variant *v) {
+static void unsupported(const struct variant *v) {
     uint64_t hashes[50];
     hashes_fill(hashes, 50, 0, run_seed(), STREAM_MEMBERS);
     tamis_filter *a = variant_build(v, 0.01, hashes, 50), *b = variant_build(v, 0.01, hashes, 50);
@@ -196,7 +196,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         if ((v->caps & (TAMIS_CAN_UNION | TAMIS_CAN_INTERSECT)) == 0) {
-            cannot(v);
+            unsupported(v);
             continue;
         }
         for (size_t r = 0; r < sizeof fprs / sizeof *fprs; r++) {
@@ -206,7 +206,7 @@ int main(int argc, char **argv) {
             }
         }
         if ((v->caps & TAMIS_CAN_UNION) != 0) {
-            unlike(v);
+            mismatched(v);
             corners(v);
         }
     }

@@ -52,7 +52,7 @@ static void check_filter(const char *name, const struct vectors *x, size_t row,
         tamis_contains_batch(f, x->probes.keys, x->probes.lengths, x->probes.count, NULL);
     CHECK(hits == vector_number(&x->manifest, row, "probe_hits"), "%s: %zu probes hit, not %s",
           name, hits, vector_cell(&x->manifest, row, "probe_hits"));
-    tally("keys", c->keys + x->probes.count);
+    count_up("keys", c->keys + x->probes.count);
 }
 
 static void check_row(const struct vectors *x, size_t row) {
@@ -92,7 +92,7 @@ static void check_row(const struct vectors *x, size_t row) {
         }
         tamis_free(f);
     }
-    tally("files", 1);
+    count_up("files", 1);
     bytes_free(&bytes);
 }
 
@@ -120,7 +120,7 @@ static void check_large(const struct vector_table *large, size_t row) {
             }
         }
         tamis_free(f);
-        tally("large sets", 1);
+        count_up("large sets", 1);
     }
 }
 

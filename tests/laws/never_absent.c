@@ -48,8 +48,8 @@ static void build_from_bytes(const struct variant *v, size_t n, enum key_class f
     }
     tamis_free(f);
     keyset_free(&set);
-    tally("builds", 1);
-    tally("keys", n);
+    count_up("builds", 1);
+    count_up("keys", n);
 }
 
 /* The filter was made for `capacity` keys: it must accept that number one by one. */
@@ -67,7 +67,7 @@ static void create_and_add(const struct variant *v, size_t n, enum key_class for
             status = tamis_add(f, set.keys[added], set.lengths[added], NULL);
             added += status == TAMIS_OK;
         }
-        CHECK(status == TAMIS_OK, "%s: made for %zu keys, took %zu: %s", v->name, set.distinct,
+        CHECK(status == TAMIS_OK, "%s: made for %zu keys, accepted %zu: %s", v->name, set.distinct,
               added, tamis_status_name(status));
         if (status == TAMIS_OK) expect_keys(v, f, &set, 0, key_class_name(form));
         CHECK(!facts_of(f).over_capacity, "%s: over capacity with the %zu keys it was made for",
@@ -75,8 +75,8 @@ static void create_and_add(const struct variant *v, size_t n, enum key_class for
     }
     tamis_free(f);
     keyset_free(&set);
-    tally("builds", 1);
-    tally("keys", n);
+    count_up("builds", 1);
+    count_up("keys", n);
 }
 
 /* Values that a careless caller might pass as hashes. */
@@ -106,8 +106,8 @@ static void build_from_hashes(const struct variant *v, size_t n, enum weak weakn
     }
     tamis_free(f);
     free(hashes);
-    tally("builds", 1);
-    tally("keys", n);
+    count_up("builds", 1);
+    count_up("keys", n);
 }
 
 /* A filter of no keys matches nothing, however it was made. */
@@ -130,7 +130,7 @@ static void empty(const struct variant *v) {
                   (unsigned long long)capacity * 500);
             tamis_free(f);
         }
-        tally("probes of empty filters", 2 * probes);
+        count_up("probes of empty filters", 2 * probes);
     }
 }
 

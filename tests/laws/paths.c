@@ -39,7 +39,7 @@ static void same_answers(const struct variant *v, const char *what, const tamis_
     }
     CHECK(memcmp(from_a, from_b, sizeof from_a) == 0, "%s: %s, %zu keys: single answers differ",
           v->name, what, n);
-    tally("answers", PROBES + PROBES / 7);
+    count_up("answers", PROBES + PROBES / 7);
 }
 
 static void same_bytes(const struct variant *v, const char *what, const tamis_filter *a,
@@ -49,7 +49,7 @@ static void same_bytes(const struct variant *v, const char *what, const tamis_fi
           fpr, bytes_difference(&x, &y), x.size);
     bytes_free(&x);
     bytes_free(&y);
-    tally("pairs of filters", 1);
+    count_up("pairs of filters", 1);
 }
 
 static void portable_law(const struct variant *v, double fpr, const uint64_t *hashes, size_t n) {
@@ -99,7 +99,7 @@ static void change_law(const struct variant *v, const char *what, double fpr,
             tamis_remove_hash_batch(b, hashes, n / 3, NULL);
             same_bytes(v, what, a, b, fpr, n);
         }
-        tally("adds", 2 * n);
+        count_up("adds", 2 * n);
     }
     tamis_free(a);
     tamis_free(b);

@@ -74,30 +74,30 @@ static void measure(const struct cell *c) {
     printf("rates: %-14s n %-8zu promised %-6g measured %-10.4g worst set %-10.4g %.2f bits/key\n",
            c->v->name, c->n, c->fpr, (double)hits / (double)probes,
            (double)worst / (double)c->probes, bits);
-    tally("probes", probes);
-    tally("sets", c->sets);
+    count_up("probes", probes);
+    count_up("sets", c->sets);
 }
 
 /* Enough probes for about `hits` expected hits, between bounds. */
-static uint64_t probes_for(double fpr, double hits, uint64_t least, uint64_t most) {
+static uint64_t probes_for(double fpr, double hits, uint64_t min, uint64_t max) {
     const double wanted = hits / fpr;
-    if (wanted < (double)least) return least;
-    return wanted > (double)most ? most : (uint64_t)wanted;
+    if (wanted < (double)min) return min;
+    return wanted > (double)max ? max : (uint64_t)wanted;
 }
 
 static void sizes_of(const struct variant *v, double fpr) {
-    const uint64_t most = run_pick(300000, 10000000, 100000000);
+    const uint64_t max = run_pick(300000, 10000000, 100000000);
     const uint64_t small_sets = run_pick(20, 200, 1000), middle_sets = run_pick(3, 20, 100);
     struct cell c = {.v = v, .fpr = fpr, .n = 10, .sets = small_sets};
-    c.probes = probes_for(fpr, 100, 2000, most / 20);
+    c.probes = probes_for(fpr, 100, 2000, max / 20);
     measure(&c);
     c.n = 1000;
     c.sets = middle_sets;
-    c.probes = probes_for(fpr, 1000, 5000, most / 10);
+    c.probes = probes_for(fpr, 1000, 5000, max / 10);
     measure(&c);
     c.n = (size_t)run_pick(100000, 1000000, 1000000);
     c.sets = (v->caps & TAMIS_CAN_ADD) != 0 && run_effort() != EFFORT_QUICK && fpr > 0.005 ? 2 : 1;
-    c.probes = probes_for(fpr, 3000, 200000, most);
+    c.probes = probes_for(fpr, 3000, 200000, max);
     measure(&c);
     if (run_effort() == EFFORT_FULL) {
         c.n = 10000000;
@@ -105,12 +105,13 @@ static void sizes_of(const struct variant *v, double fpr) {
     }
 }
 
-/* With three times its capacity a filter works on, and reports that and its rate. */
+/* A filter of two or three times its capacity still answers, and reports that and its rate. */
 static void overfill(const struct variant *v, double fpr, size_t capacity, size_t times) {
     const size_t n = capacity * times;
     uint64_t *hashes = hashes_make(n, run_seed(), STREAM_MEMBERS);
     tamis_filter *f = variant_create(v, capacity, fpr);
-    if (f != NULL && tamis_add_hash_batch(f, hashes, n, NULL, NULL) == TAMIS_OK) {
+    if (f != NULL && CHECK(tamis_add_hash_batch(f, hashes, n, NULL, NULL) == TAMIS_OK,
+                           "%s: %zu keys in a filter for %zu", v->name, n, capacity)) {
         const uint64_t probes = run_pick(400000, 4000000, 40000000);
         const uint64_t hits = hits_in_stream(f, probes, 0, run_seed(), STREAM_PROBES);
         const double measured = (double)hits / (double)probes;
@@ -126,7 +127,7 @@ static void overfill(const struct variant *v, double fpr, size_t capacity, size_
               v->name);
         printf("rates: %-14s made for %zu at %g, holds %zu: reports %.4g, measured %.4g\n", v->name,
                capacity, fpr, n, facts.fpr_now, measured);
-        tally("probes", probes);
+        count_up("probes", probes);
     }
     tamis_free(f);
     free(hashes);
@@ -158,7 +159,7 @@ static void huge(const struct variant *v) {
     CHECK(hits > probes / 200, "%s: measured only %g", v->name, (double)hits / (double)probes);
     printf("rates: %-14s %llu keys in %llu bits: measured %.4g\n", v->name, (unsigned long long)n,
            (unsigned long long)facts_of(f).table_bytes * 8, (double)hits / (double)probes);
-    tally("probes", probes + n / 10);
+    count_up("probes", probes + n / 10);
     tamis_free(f);
     free(hashes);
 }
@@ -169,7 +170,7 @@ int main(int argc, char **argv) {
         const struct variant *v = variant_at(i);
         for (size_t r = 0; r < FPRS; r++) sizes_of(v, fprs[r]);
         if ((v->caps & TAMIS_CAN_ADD) == 0 || (v->caps & TAMIS_CAN_GROW) != 0) continue;
-        if (v->kind == TAMIS_CUCKOO) continue; /* is full instead */
+        if (v->kind == TAMIS_CUCKOO) continue; /* becomes full instead */
         overfill(v, 0.01, 1000, 3);
         overfill(v, 0.01, 100000, 2);
         overfill(v, 0.001, 100000, 3);

@@ -1,8 +1,8 @@
 /* removal.c - removing is the inverse of adding
  *
  * A key that is in the set (added more often than removed) is always found, whatever else is
- * added and removed, and however often: counters that saturate stay.  An absent key cannot be
- * removed, and a full filter refuses adds; both leave every byte unchanged. */
+ * added and removed, and however often: counters that saturate keep their value.  An absent key
+ * cannot be removed, and a full filter refuses adds; both leave every byte unchanged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void inverse(const struct variant *v, double fpr, size_t n) {
     CHECK(n == 0 || tamis_remove_hash(f, hashes[0]) == TAMIS_E_ABSENT, "%s: remove once more",
           v->name);
     CHECK(encodes_to(f, &empty), "%s: E_ABSENT changed something", v->name);
-    tally("removes", n);
+    count_up("removes", n);
     bytes_free(&empty);
     tamis_free(f);
     free(hashes);
@@ -59,7 +59,7 @@ static void absent(const struct variant *v, size_t n) {
     CHECK(refused > 480, "%s: only %zu of 500 were known to be absent", v->name, refused);
     CHECK(encodes_to(f, &before), "%s: removing absent keys changed the filter", v->name);
     CHECK(tamis_remove(f, "never added", 11) == TAMIS_E_ABSENT, "%s: by bytes", v->name);
-    tally("refused removes", refused);
+    count_up("refused removes", refused);
     bytes_free(&before);
     tamis_free(f);
     free(hashes);
@@ -94,12 +94,12 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
               tamis_status_name(status));
     }
     /* Every kind can count three copies; more may saturate. */
-    CHECK(tamis_contains_hash(f, key) == (tamis_count_hash(f, key) != 0), "%s: counted, not there",
-          v->name);
-    CHECK(copies > 3 || !tamis_contains_hash(f, key), "%s: still there after %u removals", v->name,
-          copies);
+    CHECK(tamis_contains_hash(f, key) == (tamis_count_hash(f, key) != 0),
+          "%s: contains and count disagree", v->name);
+    CHECK(copies > 3 || !tamis_contains_hash(f, key), "%s: still present after %u removals",
+          v->name, copies);
     CHECK(tamis_contains_hash_batch(f, others, OTHERS, NULL) == OTHERS,
-          "%s: %u copies of one key took others away", v->name, copies);
+          "%s: %u copies of one key removed others", v->name, copies);
     CHECK(tamis_set_adds(f, 12345) == TAMIS_OK && facts_of(f).adds == 12345, "%s: adds set",
           v->name);
     struct bytes bytes = bytes_of(f);
@@ -109,7 +109,7 @@ static void copies_of_one(const struct variant *v, unsigned copies) {
     tamis_free(g);
     bytes_free(&bytes);
     tamis_free(f);
-    tally("copies", copies);
+    count_up("copies", copies);
 }
 
 /* A tenth of the capacity, with a few copies of many keys, is not full.  Keys whose slots overlap
@@ -134,7 +134,7 @@ static void few_copies(const struct variant *v, double fpr, uint64_t sets) {
               v->name);
         tamis_free(f);
     }
-    tally("sets with copies", sets);
+    count_up("sets with copies", sets);
 }
 
 /* A key that a builder was given several times is in the filter once: with a known capacity (the
@@ -165,8 +165,8 @@ static void built_once(const struct variant *v, uint64_t capacity, bool whole) {
     tamis_free(f);
 }
 
-/* Random adds and removes against exact counts, with at most `most` copies of a key. */
-static void churn(const struct variant *v, double fpr, size_t universe, unsigned most,
+/* Random adds and removes against exact counts, with at most `max` copies of a key. */
+static void churn(const struct variant *v, double fpr, size_t universe, unsigned max,
                   size_t steps) {
     uint64_t *hashes = hashes_make(universe, run_seed(), STREAM_MEMBERS);
     unsigned *held = NEED(unsigned, universe);
@@ -175,7 +175,7 @@ static void churn(const struct variant *v, double fpr, size_t universe, unsigned
     uint64_t refused = 0;
     for (size_t step = 0; f != NULL && step < steps; step++) {
         const size_t at = (size_t)rng_below(&r, universe);
-        if (held[at] == 0 || (held[at] < most && rng_below(&r, 3) == 0)) {
+        if (held[at] == 0 || (held[at] < max && rng_below(&r, 3) == 0)) {
             const tamis_status status = tamis_add_hash(f, hashes[at], NULL);
             CHECK(status == TAMIS_OK || status == TAMIS_E_FULL, "%s: churn add: %s", v->name,
                   tamis_status_name(status));
@@ -201,11 +201,11 @@ static void churn(const struct variant *v, double fpr, size_t universe, unsigned
               (unsigned long long)facts_of(f).adds, (unsigned long long)sum);
     }
     /* The filter holds about as many keys as the universe, copies included, at half of its
-     * capacity.  Copies of a key share its few slots, so now and then an add fails. */
-    CHECK(refused <= (most == 1 ? 0 : steps / 100),
+     * capacity.  Copies of a key share its few slots, so some adds fail. */
+    CHECK(refused <= (max == 1 ? 0 : steps / 100),
           "%s at %g: churn over %zu keys of up to %u copies: %llu adds refused", v->name, fpr,
-          universe, most, (unsigned long long)refused);
-    tally("churn steps", steps);
+          universe, max, (unsigned long long)refused);
+    count_up("churn steps", steps);
     tamis_free(f);
     free(hashes);
     free(held);
@@ -213,17 +213,17 @@ static void churn(const struct variant *v, double fpr, size_t universe, unsigned
 
 /* A kind that can be full reports it, changes nothing, and accepts keys again after removals. */
 static void full(const struct variant *v, double fpr, uint64_t capacity) {
-    const size_t most = (size_t)capacity * 3 + 100;
-    uint64_t *hashes = hashes_make(most, run_seed() + capacity, STREAM_MEMBERS);
+    const size_t max = (size_t)capacity * 3 + 100;
+    uint64_t *hashes = hashes_make(max, run_seed() + capacity, STREAM_MEMBERS);
     tamis_filter *f = variant_create(v, capacity, fpr);
     if (f == NULL) return;
     size_t done = 0;
-    tamis_status status = tamis_add_hash_batch(f, hashes, most, NULL, &done);
+    tamis_status status = tamis_add_hash_batch(f, hashes, max, NULL, &done);
     if (status == TAMIS_OK) { /* bloom-like: never full */
-        CHECK(v->kind != TAMIS_CUCKOO, "%s: took three times its capacity", v->name);
+        CHECK(v->kind != TAMIS_CUCKOO, "%s: accepted three times its capacity", v->name);
     } else {
         CHECK(status == TAMIS_E_FULL, "%s: %s", v->name, tamis_status_name(status));
-        CHECK(done >= capacity && done < most, "%s: full after %zu of %llu", v->name, done,
+        CHECK(done >= capacity && done < max, "%s: full after %zu of %llu", v->name, done,
               (unsigned long long)capacity);
         struct bytes before = bytes_of(f);
         for (size_t i = 0; i < 20; i++) {
@@ -235,7 +235,7 @@ static void full(const struct variant *v, double fpr, uint64_t capacity) {
                 tamis_add_hash_batch(f, hashes + done, 1, NULL, &none) == TAMIS_E_FULL && none == 0,
                 "%s: a refused batch reports %zu keys as added", v->name, none);
             CHECK(encodes_to(f, &before), "%s: a refused batch changed the filter", v->name);
-            tally("refused adds", 2);
+            count_up("refused adds", 2);
         }
         CHECK(tamis_contains_hash_batch(f, hashes, done, NULL) == done, "%s: full and lost a key",
               v->name);

@@ -60,7 +60,7 @@ static void same_filter(const struct subject *s, const char *what, const tamis_f
               hits_in_stream(s->filter, 2000, 0, run_seed(), STREAM_PROBES),
           "%s: %s: other answers", s->v->name, what);
     same_facts(s, what, f);
-    tally("filters compared", 1);
+    count_up("filters compared", 1);
 }
 
 /* The copy must accept more keys exactly as the first does. */
@@ -260,8 +260,8 @@ static void through_file(const struct subject *s) {
     errno = 0;
     CHECK(tamis_open(path, NULL, &f) == TAMIS_E_IO && f == NULL && errno == ENOENT,
           "%s: open of no file, errno %d", s->v->name, errno);
-    CHECK(tamis_save(s->filter, "/nowhere/at/all.tamis", true) == TAMIS_E_IO, "%s: save nowhere",
-          s->v->name);
+    CHECK(tamis_save(s->filter, "/nonexistent/f.tamis", true) == TAMIS_E_IO,
+          "%s: save without a directory", s->v->name);
 }
 
 /* Opening a mapped file does not compare checksums: tamis_verify must find the damage. */

@@ -42,8 +42,8 @@ struct case_ {
 
 static void expect_same(const struct case_ *c, const char *what, tamis_status status,
                         tamis_filter *f) {
-    tally("builds", 1);
-    tally("keys", c->n);
+    count_up("builds", 1);
+    count_up("keys", c->n);
     if (!CHECK(status == TAMIS_OK, "%s: %zu keys, %s: %s", c->v->name, c->n, what,
                tamis_status_name(status))) {
         return;

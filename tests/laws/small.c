@@ -21,7 +21,7 @@ static tamis_options by_fpr(tamis_kind kind, double fpr) {
     return o;
 }
 
-/* As many bytes as LevelDB's own filter has. */
+/* The size of LevelDB's own filter. */
 static tamis_options by_bits(tamis_kind kind, size_t keys, size_t bits) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     o.kind = kind;
@@ -29,7 +29,8 @@ static tamis_options by_bits(tamis_kind kind, size_t keys, size_t bits) {
     return o;
 }
 
-/* Builds into a block of exactly the filter's size, so that a sanitizer sees every step beyond. */
+/* Builds into a block of exactly the filter's size, so that a sanitizer detects writes and reads
+ * beyond it. */
 static struct bytes build(const tamis_options *o, const uint64_t *hashes, size_t count) {
     const size_t bound = tamis_small_bound(o, count);
     uint8_t *room = NEED(uint8_t, bound);
@@ -55,7 +56,7 @@ static void never_absent(const tamis_options *o, const uint64_t *hashes, size_t 
     const struct bytes b = build(o, hashes, count);
     const size_t found = hits(&b, hashes, count);
     CHECK(found == count, "kind %d, %zu hashes: %zu found", (int)o->kind, count, found);
-    tally("keys", count);
+    count_up("keys", count);
     free(b.data);
 }
 
@@ -102,7 +103,7 @@ static double measure(const char *what, tamis_kind kind, size_t n, double promis
           promised);
     printf("small: %-18s n %-5zu promised %-8g measured %-8.4g %5.2f bits/key\n", what, n, promised,
            fpr, (double)bytes * 8 / (double)(sets * n));
-    tally("probes", trials);
+    count_up("probes", trials);
     free(other);
     return fpr;
 }
@@ -140,12 +141,12 @@ static void space(void) {
  */
 static void repeats_within_bound(void) {
     static const double some[] = {0.4, 0.3, 0.1, 0.01, 1e-3, 1e-4, 1e-6};
-    const size_t most = (size_t)run_pick(3000, 10000, 100000);
+    const size_t max = (size_t)run_pick(3000, 10000, 100000);
     for (size_t r = 0; r < sizeof some / sizeof *some; r++) {
         for (tamis_kind kind = TAMIS_AUTO; kind <= TAMIS_BLOOM; kind++) {
             const tamis_options o = by_fpr(kind, some[r]);
             size_t before = 0;
-            for (size_t n = 0; n <= most; n++) {
+            for (size_t n = 0; n <= max; n++) {
                 const size_t bound = tamis_small_bound(&o, n);
                 CHECK(bound >= before, "kind %d at %g: %zu hashes in %zu bytes, one less in %zu",
                       (int)kind, some[r], n, bound, before);
@@ -228,7 +229,7 @@ static void untrusted(void) {
               "a table without slots must match");
         free(bytes);
     }
-    tally("untrusted", run_pick(20000, 200000, 2000000));
+    count_up("untrusted", run_pick(20000, 200000, 2000000));
 }
 
 static void empty(void) {
@@ -278,7 +279,7 @@ static void one_by_one(size_t n, double fpr) {
         const size_t found = hits(&b, other, (size_t)probes);
         CHECK(found <= binomial_max(probes, fpr, 5), "%zu keys: %zu of %llu at %g", n, found,
               (unsigned long long)probes, fpr);
-        tally("probes", probes);
+        count_up("probes", probes);
         free(b.data);
         free(h);
         free(other);

@@ -59,14 +59,14 @@ static double bits_of(const struct variant *v, double fpr, const uint64_t *hashe
     tamis_sizing sizing = TAMIS_SIZING_INIT;
     const tamis_status status = tamis_size(&o, &sizing);
     CHECK(status == TAMIS_OK, "%s: tamis_size gave %s", v->name, tamis_status_name(status));
-    /* growing ends where its stages end, not where a plan for one stage does. */
+    /* The sum of a growing filter's stages is not the size of a plan for one stage. */
     CHECK((v->caps & TAMIS_CAN_GROW) != 0 || fabs(sizing.bits_per_key - bits) < 0.02 * bits + 0.01,
           "%s at %g: planned %.3f bits per key, takes %.3f", v->name, fpr, sizing.bits_per_key,
           bits);
     CHECK(sizing.fpr <= fpr * 1.000001, "%s: planned rate %g of %g", v->name, sizing.fpr, fpr);
     fprs_of(v, &o, &sizing);
     tamis_free(f);
-    tally("filters", 1);
+    count_up("filters", 1);
     return bits;
 }
 
@@ -98,7 +98,7 @@ static void memory_of(const struct variant *v, const uint64_t *hashes, size_t n)
     if (b != NULL) {
         CHECK(tamis_builder_add_hash_batch(b, hashes, n) == TAMIS_OK, "%s: add", v->name);
         const double collecting = (double)atomic_load(&meter.peak_bytes);
-        const bool direct = (v->caps & TAMIS_CAN_GROW) != 0; /* is its own collection */
+        const bool direct = (v->caps & TAMIS_CAN_GROW) != 0; /* adds keys to the filter at once */
         CHECK(direct || collecting <= 1.1 * (double)limit,
               "%s: a builder with a limit of %.1f MB took %.1f MB", v->name, (double)limit / 1e6,
               collecting / 1e6);
@@ -137,7 +137,7 @@ static void memory_of_shards(const struct variant *v) {
           peak / 1e6, bound / 1e6);
     tamis_builder_free(b);
     tamis_free(f);
-    tally("filters", 1);
+    count_up("filters", 1);
 }
 
 /* Small sets must not waste space: a fixed header and a few cache lines, then the cost of the kind.
@@ -151,9 +151,9 @@ static void small_sets(const struct variant *v, const uint64_t *hashes) {
         const double bytes = (double)tamis_encoded_size(f);
         const double per_key = v->kind == TAMIS_COUNTING ? 60 : 20;
         printf(" %zu: %.0f", sizes[s], bytes);
-        /* A growing filter of no keys has a first stage that waits for some. */
-        const bool waiting = (v->caps & TAMIS_CAN_GROW) != 0 && sizes[s] == 0;
-        CHECK(waiting || bytes <= 400 + (double)sizes[s] * per_key / 8,
+        /* An empty growing filter has a first stage for the first keys. */
+        const bool reserved = (v->caps & TAMIS_CAN_GROW) != 0 && sizes[s] == 0;
+        CHECK(reserved || bytes <= 400 + (double)sizes[s] * per_key / 8,
               "%s: %zu keys take %.0f bytes", v->name, sizes[s], bytes);
         tamis_free(f);
     }

@@ -3,8 +3,8 @@
  * Four threads add their own keys, singly and in batches, and at once query the keys that they
  * have added (which they must find) while the others continue.  Afterwards every key of
  * every thread is found and the bytes are those of a filter filled by one thread.  The same holds
- * for a large file opened for update, and for a builder, in memory and past its limit.  Meant to be
- * built with ThreadSanitizer too. */
+ * for a large file opened for update, and for a builder, in memory and past its limit.  Run it
+ * with ThreadSanitizer, too. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,9 +19,9 @@ struct worker {
     tamis_filter *filter;
     const uint64_t *hashes;
     size_t count;
-    uint64_t lost;     /* own keys that were not seen right after they were added */
-    uint64_t not_ok;   /* adds that failed */
-    uint64_t old_news; /* adds of keys of all threads that were not `fresh` */
+    uint64_t lost;      /* own keys that were not seen right after they were added */
+    uint64_t not_ok;    /* adds that failed */
+    uint64_t not_fresh; /* adds that were not `fresh` */
 };
 
 static void *work(void *argument) {
@@ -39,7 +39,7 @@ static void *work(void *argument) {
         }
         w->lost += piece - tamis_contains_hash_batch(w->filter, hashes, piece, answers);
         for (size_t i = 0; i < piece; i++) {
-            w->old_news += !fresh[i];
+            w->not_fresh += !fresh[i];
             if (i % 16 == 0) w->lost += !tamis_contains_hash(w->filter, hashes[i]);
         }
     }
@@ -71,12 +71,12 @@ static void share(const struct variant *v, size_t each, double fpr, bool overlap
             .filter = f, .hashes = hashes + (overlap ? 0 : t * each), .count = each};
         CHECK(pthread_create(&threads[t], NULL, work, &workers[t]) == 0, "thread %zu", t);
     }
-    uint64_t lost = 0, not_ok = 0, old_news = 0;
+    uint64_t lost = 0, not_ok = 0, not_fresh = 0;
     for (size_t t = 0; t < THREADS; t++) {
         pthread_join(threads[t], NULL);
         lost += workers[t].lost;
         not_ok += workers[t].not_ok;
-        old_news += workers[t].old_news;
+        not_fresh += workers[t].not_fresh;
     }
     CHECK(lost == 0, "%s: %llu keys were not seen by the thread that added them", v->name,
           (unsigned long long)lost);
@@ -88,14 +88,14 @@ static void share(const struct variant *v, size_t each, double fpr, bool overlap
     if (!overlap) {
         /* A new key reported as not fresh is a false positive: far fewer than the final rate
          * allows. */
-        CHECK((double)old_news <= (double)total * fpr + 100, "%s: %llu of %zu new keys not fresh",
-              v->name, (unsigned long long)old_news, total);
+        CHECK((double)not_fresh <= (double)total * fpr + 100, "%s: %llu of %zu new keys not fresh",
+              v->name, (unsigned long long)not_fresh, total);
         tamis_add_hash_batch(alone, hashes, total, NULL, NULL);
         struct bytes bytes = bytes_of(alone);
         CHECK(encodes_to(f, &bytes), "%s: other bytes than one thread alone", v->name);
         bytes_free(&bytes);
     }
-    tally("keys", (uint64_t)each * THREADS);
+    count_up("keys", (uint64_t)each * THREADS);
     tamis_free(f);
     tamis_free(alone);
     free(hashes);
@@ -107,7 +107,7 @@ struct starter {
     tamis_filter *filter;
     const uint64_t *hashes;
     size_t count;
-    atomic_bool *go; /* all at once: later threads find the pieces marked */
+    atomic_bool *go; /* all at once: threads that start later find the pieces marked */
 };
 
 static void *start_and_add(void *argument) {
@@ -223,7 +223,7 @@ static void build(const struct variant *v, size_t each, uint64_t memory) {
     struct bytes bytes = bytes_of(alone);
     CHECK(encodes_to(f, &bytes), "%s: other bytes than one thread alone", v->name);
     bytes_free(&bytes);
-    tally("keys", total);
+    count_up("keys", total);
     tamis_free(f);
     tamis_free(alone);
     free(hashes);
@@ -246,7 +246,7 @@ int main(int argc, char **argv) {
         share(v, each / 2, 0.01, true, false);
         change_file(v);
     }
-    CHECK(sharing >= 2 || run_filtered(), "bloom and block can be shared; %zu kinds say so",
+    CHECK(sharing >= 2 || run_filtered(), "bloom and block can be shared; %zu kinds report it",
           sharing);
     return run_end();
 }

@@ -3,7 +3,7 @@
  *
  * Large files of the kinds that support it are updated in place; all others are written as a
  * whole.  The crashes are in tests/cli/cases/inplace.bash. */
-#define _XOPEN_SOURCE 700 /* mkdtemp */
+#define _XOPEN_SOURCE 700 /* unlink, stat */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@
 #define LARGE ((uint64_t)24 << 20) /* bytes: well above what is changed in place */
 #define FEW 3
 
-static char path[64];
+static char path[512];
 
-static tamis_filter *open_change(const char *name) {
+static tamis_filter *open_update(const char *name) {
     tamis_open_options how = TAMIS_OPEN_INIT;
     tamis_filter *f;
     how.update = true;
     const tamis_status status = tamis_open(name, &how, &f);
-    CHECK(status == TAMIS_OK, "%s for change: %s", name, tamis_status_name(status));
+    CHECK(status == TAMIS_OK, "%s for update: %s", name, tamis_status_name(status));
     return f;
 }
 
@@ -30,7 +30,7 @@ static tamis_filter *open_change(const char *name) {
 static struct bytes file_bytes(void) {
     tamis_filter *f;
     struct bytes b = {NULL, 0};
-    if (CHECK(tamis_open(path, NULL, &f) == TAMIS_OK, "the file can be opened")) b = bytes_of(f);
+    if (CHECK(tamis_open(path, NULL, &f) == TAMIS_OK, "the file cannot be opened")) b = bytes_of(f);
     tamis_free(f);
     return b;
 }
@@ -71,20 +71,20 @@ static void committed(const struct variant *v, uint64_t capacity, bool large) {
     struct bytes wanted = bytes_of(f);
     tamis_free(f);
 
-    f = open_change(path); /* not committed */
+    f = open_update(path); /* not committed */
     change(v, f, hashes);
     tamis_free(f);
     struct bytes got = file_bytes();
-    CHECK(bytes_equal(&got, &before), "%s: without a commit the file is as it was", v->name);
+    CHECK(bytes_equal(&got, &before), "%s: without a commit the file changed", v->name);
     bytes_free(&got);
 
     const ino_t old = inode();
     uint64_t written = 0;
-    f = open_change(path);
-    CHECK(!facts_of(f).readonly && facts_of(f).caps == v->caps, "%s: may be changed", v->name);
+    f = open_update(path);
+    CHECK(!facts_of(f).readonly && facts_of(f).caps == v->caps, "%s: cannot be changed", v->name);
     change(v, f, hashes);
-    CHECK(tamis_verify(f) == TAMIS_OK, "%s: a change is no damage", v->name);
-    CHECK(encodes_to(f, &wanted), "%s: as in memory", v->name);
+    CHECK(tamis_verify(f) == TAMIS_OK, "%s: verify after a change", v->name);
+    CHECK(encodes_to(f, &wanted), "%s: other bytes than in memory", v->name);
     CHECK(tamis_commit(f, &written) == TAMIS_OK, "%s: commit", v->name);
     CHECK(tamis_commit(f, NULL) == TAMIS_E_ARGUMENT, "%s: one commit for each open", v->name);
     const bool in_place = inode() == old;
@@ -95,20 +95,20 @@ static void committed(const struct variant *v, uint64_t capacity, bool large) {
     got = file_bytes();
     CHECK(bytes_equal(&got, &wanted), "%s: differs at byte %zu", v->name,
           bytes_difference(&got, &wanted));
-    CHECK(encodes_to(f, &wanted), "%s: the filter is still there", v->name);
+    CHECK(encodes_to(f, &wanted), "%s: the filter after a commit", v->name);
     tamis_free(f);
     bytes_free(&got);
     bytes_free(&before);
     bytes_free(&wanted);
     free(hashes);
-    tally("commits", 1);
+    count_up("commits", 1);
 }
 
 #define EDGE 4096 /* bytes at both ends, which the system may keep in pages with other parts */
 
 /* Hashes whose bits all lie near the beginning or the end of a `block` table: those that match if
  * all bits there are set. */
-static size_t at_the_edges(const struct bytes *empty, uint64_t *hashes, size_t most) {
+static size_t at_the_edges(const struct bytes *empty, uint64_t *hashes, size_t max) {
     tamis_open_options how = TAMIS_OPEN_INIT;
     tamis_filter *f;
     size_t found = 0;
@@ -117,7 +117,7 @@ static size_t at_the_edges(const struct bytes *empty, uint64_t *hashes, size_t m
     memset(ones.data + ones.size - EDGE, 0xff, EDGE);
     how.unverified = true;
     if (!CHECK(tamis_view(ones.data, ones.size, &how, &f) == TAMIS_OK, "a view of ones")) return 0;
-    for (uint64_t i = 0; i < 1000000 && found < most; i++) {
+    for (uint64_t i = 0; i < 1000000 && found < max; i++) {
         const uint64_t hash = tamis_hash_integer(i);
         if (tamis_contains_hash(f, hash)) hashes[found++] = hash;
     }
@@ -130,7 +130,7 @@ static size_t at_the_edges(const struct bytes *empty, uint64_t *hashes, size_t m
  * with the header or the checksums has changed. */
 static void committed_edges(const struct variant *v, uint64_t capacity) {
     uint64_t hashes[16];
-    char copy[80];
+    char copy[520];
     tamis_filter *f = variant_create(v, capacity, 0.01), *g;
     if (f == NULL) return;
     struct bytes empty = bytes_of(f);
@@ -141,7 +141,7 @@ static void committed_edges(const struct variant *v, uint64_t capacity) {
     struct bytes wanted = bytes_of(f);
     tamis_free(f);
     const ino_t old = inode();
-    f = open_change(path);
+    f = open_update(path);
     CHECK(tamis_add_hash_batch(f, hashes, count, NULL, NULL) == TAMIS_OK, "%s: add", v->name);
     CHECK(tamis_verify(f) == TAMIS_OK && tamis_commit(f, NULL) == TAMIS_OK && inode() == old,
           "%s: commit in place", v->name);
@@ -168,7 +168,7 @@ static void everything(const struct variant *v, uint64_t capacity) {
     CHECK(tamis_add_hash_batch(g, hashes, 200, NULL, NULL) == TAMIS_OK, "%s", v->name);
     CHECK(tamis_save(f, path, true) == TAMIS_OK, "%s: save", v->name);
     tamis_free(f);
-    f = open_change(path);
+    f = open_update(path);
     CHECK(tamis_merge(f, g, TAMIS_UNION) == TAMIS_OK, "%s: merge", v->name);
     CHECK(tamis_commit(f, NULL) == TAMIS_OK, "%s: commit", v->name);
     tamis_free(f);
@@ -181,13 +181,13 @@ static void everything(const struct variant *v, uint64_t capacity) {
 
 /* Nothing changed: nothing is written, and that is not an error. */
 static void nothing(const struct variant *v) {
-    tamis_filter *f = open_change(path), *copy;
+    tamis_filter *f = open_update(path), *copy;
     struct bytes before = file_bytes();
     CHECK(tamis_clone(f, &copy) == TAMIS_OK, "%s: clone", v->name);
     CHECK(tamis_commit(copy, NULL) == TAMIS_E_ARGUMENT, "%s: a copy has no file", v->name);
     CHECK(tamis_commit(f, NULL) == TAMIS_OK, "%s: nothing to commit", v->name);
     struct bytes after = file_bytes();
-    CHECK(bytes_equal(&before, &after), "%s: as it was", v->name);
+    CHECK(bytes_equal(&before, &after), "%s: the file changed", v->name);
     tamis_free(copy);
     tamis_free(f);
     bytes_free(&before);
@@ -210,15 +210,15 @@ static void brief(const struct variant *v) {
     tamis_free(f);
 }
 
-/* Collects what tamis_encode_to writes, and stops it after `most` bytes. */
+/* Collects what tamis_encode_to writes, and stops it after `max` bytes. */
 struct sink {
     uint8_t *data;
-    size_t used, most;
+    size_t used, max;
 };
 
-static bool take(void *context, const void *bytes, size_t length) {
+static bool sink_write(void *context, const void *bytes, size_t length) {
     struct sink *sink = context;
-    if (length > sink->most - sink->used) return false;
+    if (length > sink->max - sink->used) return false;
     memcpy(sink->data + sink->used, bytes, length);
     sink->used += length;
     return true;
@@ -229,12 +229,12 @@ static void streamed(const struct variant *v) {
     tamis_filter *f;
     if (whole.size == 0 || tamis_open(path, NULL, &f) != TAMIS_OK) return;
     struct sink sink = {malloc(whole.size), 0, whole.size};
-    CHECK(tamis_encode_to(f, take, &sink) == TAMIS_OK, "%s: encode_to", v->name);
+    CHECK(tamis_encode_to(f, sink_write, &sink) == TAMIS_OK, "%s: encode_to", v->name);
     CHECK(sink.used == whole.size && memcmp(sink.data, whole.data, whole.size) == 0,
           "%s: encode_to gives other bytes than encode", v->name);
     sink.used = 0;
-    sink.most = whole.size - 1;
-    CHECK(tamis_encode_to(f, take, &sink) == TAMIS_E_IO, "%s: a writer may stop it", v->name);
+    sink.max = whole.size - 1;
+    CHECK(tamis_encode_to(f, sink_write, &sink) == TAMIS_E_IO, "%s: a writer may stop it", v->name);
     CHECK(tamis_encode_to(f, NULL, NULL) == TAMIS_E_ARGUMENT, "%s: no writer", v->name);
     free(sink.data);
     tamis_free(f);
@@ -249,18 +249,13 @@ static void misuse(void) {
     CHECK(tamis_open("/dev/null", &how, &f) == TAMIS_E_UNSUPPORTED && f == NULL, "no plain file");
     CHECK(tamis_commit(NULL, NULL) == TAMIS_E_ARGUMENT, "no filter");
     if (!CHECK(tamis_open(path, NULL, &f) == TAMIS_OK, "open")) return;
-    CHECK(tamis_commit(f, NULL) == TAMIS_E_ARGUMENT, "not opened for change");
+    CHECK(tamis_commit(f, NULL) == TAMIS_E_ARGUMENT, "not opened for update");
     tamis_free(f);
 }
 
 int main(int argc, char **argv) {
-    run_start(argc, argv, "change");
-    char directory[] = "/tmp/tamis-change-XXXXXX";
-    if (mkdtemp(directory) == NULL) {
-        printf("skipped: cannot create a directory in /tmp\n");
-        return 77;
-    }
-    snprintf(path, sizeof path, "%s/f.tamis", directory);
+    run_start(argc, argv, "update");
+    snprintf(path, sizeof path, "%s/f.tamis", run_directory());
     for (size_t i = 0; variant_at(i) != NULL; i++) {
         const struct variant *v = variant_at(i);
         if ((v->caps & TAMIS_CAN_ADD) == 0) continue;
@@ -276,6 +271,6 @@ int main(int argc, char **argv) {
     }
     misuse();
     unlink(path);
-    CHECK(rmdir(directory) == 0, "nothing is left beside the file");
+    CHECK(directory_entries(run_directory()) == 0, "a file is left beside the filter");
     return run_end();
 }

@@ -1,4 +1,4 @@
-// beside.cc - compared with LevelDB's own filter: fewer false positives in the same bytes
+// beside.cc - beside LevelDB's own filter: fewer false positives in the same bytes
 //
 // The same keys in filters of both, for blocks of 10 to 2000 keys; then a database of the
 // `builtin` policy, whose tables have LevelDB's own filters under LevelDB's own name.
@@ -64,7 +64,7 @@ static void compare(const tamis_leveldb *mine, const leveldb::FilterPolicy &thei
     const double all = static_cast<double>(sets * probes), n = static_cast<double>(sets * keys);
     std::printf("%5zu keys: LevelDB %5.2f bits/key %.3f %%, tamis %5.2f bits/key %.3f %%\n", keys,
                 8 * own.bytes / n, 100 * own.hits / all, 8 * ours.bytes / n, 100 * ours.hits / all);
-    need(ours.hits * 4 < own.hits, "not a quarter of LevelDB's misses");
+    need(ours.hits * 4 < own.hits, "not less than a quarter of LevelDB's false positives");
 }
 
 // Every filter of every table can be read as LevelDB's and contains the keys.

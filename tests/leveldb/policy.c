@@ -97,7 +97,7 @@ static void filters(void) {
     }
 }
 
-static void strange_bytes(void) {
+static void random_bytes(void) {
     struct rng r = {run_seed()};
     const tamis_leveldb_options o = TAMIS_LEVELDB_INIT;
     tamis_leveldb *policy;
@@ -184,7 +184,7 @@ struct database {
     char path[512];
 };
 
-static bool went_well(char *error, const char *what) {
+static bool no_error(char *error, const char *what) {
     const bool well = CHECK(error == NULL, "%s: %s", what, error);
     leveldb_free(error);
     return well;
@@ -201,7 +201,7 @@ static bool database_open(struct database *d, const tamis_leveldb_options *o) {
                                           128 << 10); /* small, so that tables are written */
     leveldb_options_set_filter_policy(d->options, d->policy);
     d->db = leveldb_open(d->options, d->path, &error);
-    return went_well(error, "open");
+    return no_error(error, "open");
 }
 
 static void database_close(struct database *d) {
@@ -225,7 +225,7 @@ static void fill(struct database *d, uint64_t keys, int writing) {
         if (is_deleted(i)) leveldb_delete(d->db, d->writing, key, length, &error);
         if (error != NULL) break;
     }
-    went_well(error, "put");
+    no_error(error, "put");
 }
 
 /* Checks that key i is present, or deleted. */
@@ -233,7 +233,7 @@ static void read_key(const struct database *d, uint64_t i, bool there, int writi
     char key[32], wanted[100], *error = NULL;
     size_t size;
     char *value = leveldb_get(d->db, d->reading, key, key_make(i, key), &size, &error);
-    went_well(error, "get");
+    no_error(error, "get");
     if (!there) {
         CHECK(value == NULL, "key %llu is present", (unsigned long long)i);
     } else if (CHECK(value != NULL, "key %llu is lost", (unsigned long long)i)) {
@@ -245,25 +245,25 @@ static void read_key(const struct database *d, uint64_t i, bool there, int writi
 
 static void read_first(const struct database *d, uint64_t keys, int writing) {
     for (uint64_t i = 0; i < keys; i++) read_key(d, i, !is_deleted(i), writing);
-    tally("gets", keys);
+    count_up("gets", keys);
 }
 
 /* All keys, and as many absent ones. */
 static void read_back(const struct database *d, uint64_t keys, int writing) {
     read_first(d, keys, writing);
     for (uint64_t i = keys; i < 2 * keys; i++) read_key(d, i, false, 0);
-    tally("gets", keys);
+    count_up("gets", keys);
 }
 
 static void database_drop(struct database *d) {
     char *error = NULL;
     leveldb_options_t *options = leveldb_options_create();
     leveldb_destroy_db(options, d->path, &error);
-    went_well(error, "destroy");
+    no_error(error, "destroy");
     leveldb_options_destroy(options);
 }
 
-/* Written twice with one policy, then read with the next one, which may not know its filters. */
+/* Written twice with one policy, then read with the next one, which may not support its filters. */
 static void one_database(size_t index) {
     const uint64_t keys = run_pick(3000, 20000, 100000);
     tamis_leveldb_options o = options_at(index), other = options_at((index + 1) % POLICIES);
@@ -292,7 +292,7 @@ static void one_database(size_t index) {
 int main(int argc, char **argv) {
     run_start(argc, argv, "policy");
     filters();
-    strange_bytes();
+    random_bytes();
     threads();
     refusals();
     for (size_t i = 0; i < POLICIES; i++) one_database(i);

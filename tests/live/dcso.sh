@@ -1,4 +1,4 @@
-# dcso.sh: the bloom command of DCSO reads what tamis wrote, and the other way round
+# dcso.sh: DCSO's bloom command reads filters that tamis wrote, and tamis those of the command
 command -v bloom >/dev/null || { echo "skipped: DCSO's bloom is not installed"; exit 77; }
 set -e
 rounds=10

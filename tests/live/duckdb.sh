@@ -26,4 +26,4 @@ test "$(node "$LIVE/duckdb.js" count words.parquet word-7)" = 2
 test "$(node "$LIVE/duckdb.js" count emptied.parquet word-7)" = 0
 printf 'word-7\n' | "$TAMIS" add -q --part 0/w emptied.parquet
 test "$(node "$LIVE/duckdb.js" count emptied.parquet word-7)" = 2
-echo "DuckDB's filters read, and a rewritten one obeyed"
+echo "tamis reads DuckDB's filters, and DuckDB uses a filter that tamis wrote"

@@ -26,17 +26,19 @@ static void die(const char *what, size_t filter) {
 }
 
 /* The parameters of filter number i. */
-struct recipe {
+struct parameters {
     uint64_t state;
     uint64_t capacity, keys;
     unsigned funnel, strategy;
     double fpr;
 };
 
-static struct recipe recipe_of(size_t i) {
+static struct parameters parameters_of(size_t i) {
     static const double fprs[] = {0.5, 0.3, 0.1, 0.03, 0.01, 0.001, 1e-6};
-    struct recipe r = {.state = i};
-    r.capacity = 1 + next(&r.state) % (UINT64_C(1) << (next(&r.state) % 11));
+    struct parameters r = {.state = i};
+    /* C does not define the order of two calls in one expression. */
+    const uint64_t range = next(&r.state);
+    r.capacity = 1 + range % (UINT64_C(1) << (next(&r.state) % 11));
     r.keys = next(&r.state) % (r.capacity + 1);
     r.funnel = (unsigned)(next(&r.state) % 5);
     r.strategy = (unsigned)(next(&r.state) % 2);
@@ -49,7 +51,7 @@ static void store(uint8_t *to, uint64_t value, size_t bytes) {
 }
 
 /* The bytes that a funnel makes of the next key: bytes, long, int, UTF-8, UTF-16. */
-static size_t key_of(struct recipe *r, uint8_t key[KEY_MAX]) {
+static size_t key_of(struct parameters *r, uint8_t key[KEY_MAX]) {
     const uint64_t x = next(&r->state);
     size_t length = 0;
     char text[24];
@@ -77,22 +79,22 @@ static size_t key_of(struct recipe *r, uint8_t key[KEY_MAX]) {
     }
 }
 
-static tamis_filter *make(struct recipe *r, size_t i) {
+static tamis_filter *make(struct parameters *r, size_t i) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f;
     uint8_t key[KEY_MAX];
     o.format = r->strategy == 0 ? "guava32" : "guava";
     o.capacity = r->capacity;
     o.fpr = r->fpr;
-    if (tamis_create(&o, &f) != TAMIS_OK) die("cannot be made", i);
+    if (tamis_create(&o, &f) != TAMIS_OK) die("cannot be created", i);
     for (uint64_t k = 0; k < r->keys; k++) {
         const size_t length = key_of(r, key);
-        if (tamis_add(f, key, length, NULL) != TAMIS_OK) die("takes no key", i);
+        if (tamis_add(f, key, length, NULL) != TAMIS_OK) die("rejects a key", i);
     }
     return f;
 }
 
-static uint64_t answers_of(const tamis_filter *f, struct recipe *r) {
+static uint64_t answers_of(const tamis_filter *f, struct parameters *r) {
     uint64_t answers = 0;
     uint8_t key[KEY_MAX];
     for (int i = 0; i < PROBES; i++) {
@@ -113,7 +115,7 @@ static uint64_t get(FILE *file, int bytes) {
 }
 
 /* Both reject rates that leave a small filter without bits. */
-static bool is_refused(const struct recipe *r) {
+static bool is_refused(const struct parameters *r) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
     o.format = "guava";
@@ -132,7 +134,7 @@ int main(int argc, char **argv) {
     if (file == NULL) return 2;
     size_t done = 0;
     for (size_t i = 0; i < count; i++) {
-        struct recipe r = recipe_of(i);
+        struct parameters r = parameters_of(i);
         if (is_refused(&r)) continue;
         tamis_filter *f = make(&r, i);
         const size_t size = tamis_encoded_size(f);
@@ -146,10 +148,10 @@ int main(int argc, char **argv) {
             put(file, answers_of(f, &r), 8);
         } else {
             if (get(file, 4) != size) die("has another size", i);
-            if (fread(theirs, 1, size, file) != size) die("is cut off", i);
+            if (fread(theirs, 1, size, file) != size) die("is truncated", i);
             if (memcmp(mine, theirs, size) != 0) die("has other bytes", i);
             if (tamis_decode(theirs, size, NULL, &read) != TAMIS_OK) die("cannot be read", i);
-            if (answers_of(read, &r) != get(file, 8)) die("answers otherwise", i);
+            if (answers_of(read, &r) != get(file, 8)) die("gives other answers", i);
         }
         tamis_free(read);
         tamis_free(f);

@@ -68,7 +68,7 @@ static void one_filter(Random &random) {
         const std::string k = key(random);
         need(policy->KeyMayMatch(k, mine) == tamis_contains(f, k.data(), k.size()), "answers");
     }
-    for (const std::string &k : keys) need(policy->KeyMayMatch(k, mine), "the policy misses a key");
+    for (const std::string &k : keys) need(policy->KeyMayMatch(k, mine), "the policy reports a member as absent");
     tamis_free(f);
 }
 

@@ -62,7 +62,7 @@ static bool add_without(tamis_cluster *cluster, struct keys *keys, long request)
           tamis_cluster_error(cluster));
     CHECK(added || facts.items == 0, "request %ld: a call that failed has added %llu keys", request,
           (unsigned long long)facts.items);
-    tally("refusals", was_refused);
+    count_up("refusals", was_refused);
     return added;
 }
 

@@ -200,7 +200,7 @@ static void fork_and_look(struct filter *filters) {
     int status = -1;
     waitpid(child, &status, 0);
     CHECK(child > 0 && status == 0, "the child ended with %d", status);
-    tally("children", 1);
+    count_up("children", 1);
 }
 
 int main(int argc, char **argv) {
@@ -217,7 +217,7 @@ int main(int argc, char **argv) {
         step(filters, &r);
         if (FORKS && i % 200 == 0) fork_and_look(filters);
     }
-    tally("steps", steps);
+    count_up("steps", steps);
     for (size_t i = 0; i < FILTERS; i++) cow_table_drop(filters[i].table);
     pthread_mutex_lock(&lock);
     ending = true;

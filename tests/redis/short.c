@@ -268,7 +268,7 @@ int main(int argc, char **argv) {
                         way % 2 != 0);
         }
     }
-    tally("refusals", refusals);
+    count_up("refusals", refusals);
     while (worker_jobs() != 0) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return run_end();
 }

@@ -211,7 +211,7 @@ static bool comma_locale(void) {
 /* The locale of the host does not change keys. */
 static void other_locale(void) {
     if (!comma_locale()) {
-        fprintf(stderr, "there is no localedef here: other locales are left out\n");
+        fprintf(stderr, "extension: not tested: other locales, which need localedef\n");
         return;
     }
     CHECK(strtod("0.5", NULL) == 0, "the locale is not in effect");
@@ -343,7 +343,7 @@ static struct bytes filter_of_kind(const struct variant *v) {
     return b;
 }
 
-/* The good filter is queried in between, so that the cache has the good one. */
+/* The undamaged filter is queried in between, so that it is in the cache. */
 static void damage(const struct bytes *good, uint64_t rounds, struct rng *r) {
     const size_t room = good->size + 300;
     const char *expected = "SELECT tamis_contains(?1, 5)";
@@ -362,10 +362,10 @@ static void damage(const struct bytes *good, uint64_t rounds, struct rng *r) {
         if (round % 16 == 0) {
             const struct answer again = query_with(expected, good);
             CHECK(again.code == SQLITE_OK && strcmp(again.text, right.text) == 0,
-                  "the good one answers otherwise");
+                  "the undamaged filter gives another answer");
         }
         bytes_free(&bad);
-        tally("damaged", 1);
+        count_up("damaged", 1);
     }
 }
 
@@ -441,7 +441,7 @@ static void no_memory(void) {
                 fail_at = 0;
                 CHECK(a.code == SQLITE_OK || a.code == SQLITE_NOMEM, "%s: allocation %ld: %d %s",
                       scenarios[s], at, a.code, a.text);
-                tally("faults", 1);
+                count_up("faults", 1);
             }
             CHECK(a.code == SQLITE_OK && strcmp(a.text, right.text) == 0, "%s: %s, then %s",
                   scenarios[s], right.text, a.text);

@@ -48,4 +48,4 @@ for _ in range(10_000):
         continue
     raise AssertionError(f"a damaged filter answered {answer}")
 
-print(f"{KEYS} keys, {len(seen)} bytes, {wrong} wrong of {KEYS}; 10000 damaged blobs refused")
+print(f"{KEYS} keys, {len(seen)} bytes, {wrong} false positives of {KEYS}; 10000 damaged BLOBs rejected")

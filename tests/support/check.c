@@ -116,7 +116,7 @@ bool run_wants(const char *kind) { return run.kind == NULL || strcmp(run.kind, k
 
 bool run_filtered(void) { return run.kind != NULL; }
 
-void tally(const char *what, uint64_t count) {
+void count_up(const char *what, uint64_t count) {
     for (size_t i = 0; i < run.counters_used; i++) {
         if (strcmp(run.counters[i].what, what) == 0) {
             run.counters[i].count += count;
@@ -128,7 +128,7 @@ void tally(const char *what, uint64_t count) {
     run.counters[run.counters_used++].count = count;
 }
 
-/* One mistake often shows a thousand times at one line and would hide the others. */
+/* One defect often fails a thousand times at one line and would hide the others. */
 static bool worth_showing(const char *file, int line) {
     size_t i = 0;
     while (i < run.lines_used && (run.lines[i].line != line || run.lines[i].file != file)) i++;
@@ -170,7 +170,7 @@ uint64_t rng_below(struct rng *r, uint64_t range) { return rng_next(r) % range; 
 void *need(size_t count, size_t each) {
     void *block = calloc(count == 0 ? 1 : count, each);
     if (block == NULL) {
-        fprintf(stderr, "the test itself has no memory for %zu x %zu bytes\n", count, each);
+        fprintf(stderr, "the test ran out of memory: %zu x %zu bytes\n", count, each);
         exit(2);
     }
     return block;
@@ -182,7 +182,7 @@ const char *run_directory(void) {
         snprintf(run.directory, sizeof run.directory, "%s/tamis-test-XXXXXX",
                  parent != NULL ? parent : "/tmp");
         if (mkdtemp(run.directory) == NULL) {
-            fprintf(stderr, "no temporary directory %s\n", run.directory);
+            fprintf(stderr, "cannot create a temporary directory %s\n", run.directory);
             exit(2);
         }
     }

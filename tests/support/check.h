@@ -5,13 +5,14 @@
  *     int main(int argc, char **argv) {
  *         run_start(argc, argv, "merge");
  *         CHECK(status == TAMIS_OK, "union of %zu keys gave %s", n, tamis_status_name(status));
- *         tally("keys", n);
+ *         count_up("keys", n);
  *         return run_end();
  *     }
  *
  * Every program takes --quick (the inner loop), nothing, or --full (the long runs); --seed N
- * and --kind NAME to reproduce a failure.  Randomness comes from the run's seed only, which is
- * fixed and printed.  A program that checked nothing fails. */
+ * and --kind NAME to reproduce a failure.  All random numbers come from the run's seed, which is
+ * fixed and printed, so that a run gives the same result every time.  A program that checks nothing
+ * fails. */
 #ifndef TESTS_SUPPORT_CHECK_H
 #define TESTS_SUPPORT_CHECK_H
 
@@ -31,11 +32,11 @@ uint64_t run_seed(void);
 uint64_t run_pick(uint64_t quick, uint64_t normal, uint64_t full);
 /* false if --kind names another one. */
 bool run_wants(const char *kind);
-/* true if --kind was given: laws about the whole registry do not hold then. */
+/* true if --kind is given: laws about the whole registry do not hold then. */
 bool run_filtered(void);
 
 /* Adds to a counter that run_end prints.  `what` must live as long as the program. */
-void tally(const char *what, uint64_t count);
+void count_up(const char *what, uint64_t count);
 
 /* Counts a check and returns whether it held; the message is printed only if not.  Of the
  * failures of one line the first three are printed, the others counted. */

@@ -29,15 +29,15 @@ void compat_detect(const char *format, const struct vector_bytes *bytes, bool su
     if (status == TAMIS_OK) {
         const tamis_facts facts = facts_of(f);
         CHECK(strcmp(facts.format, format) == 0, "%s: is detected as %s", id, facts.format);
-        tally("recognised", 1);
+        count_up("detected", 1);
     }
     if (!sure && bytes->length > 8) {
-        bool guessed = false;
+        bool listed = false;
         const char *name;
         for (size_t i = 0; (name = tamis_format_detect(bytes->at, bytes->length, i)) != NULL; i++) {
-            guessed = guessed || strcmp(name, format) == 0;
+            listed = listed || strcmp(name, format) == 0;
         }
-        tally("guessed", guessed);
+        count_up("listed as possible", listed);
     }
     tamis_free(f);
 }
@@ -57,7 +57,7 @@ void compat_answers(const tamis_filter *f, const struct vector_keys *probes, con
     }
     CHECK(wrong == 0, "%s: %zu wrong answers", id, wrong);
     CHECK(found == positive, "%s: %zu found, %zu counted", id, positive, found);
-    tally("answers", probes->count);
+    count_up("answers", probes->count);
     free(got);
     vector_bytes_free(&a);
 }
@@ -65,7 +65,7 @@ void compat_answers(const tamis_filter *f, const struct vector_keys *probes, con
 void compat_members(const tamis_filter *f, const struct vector_keys *keys, const char *id) {
     const size_t found = tamis_contains_batch(f, keys->keys, keys->lengths, keys->count, NULL);
     CHECK(found == keys->count, "%s: %zu of %zu members", id, found, keys->count);
-    tally("members", keys->count);
+    count_up("members", keys->count);
 }
 
 static bool same_bytes(const tamis_filter *f, const struct vector_bytes *bytes) {
@@ -83,14 +83,15 @@ static void check_kept(const tamis_filter *f, const char *format, const struct v
                        const char *id) {
     tamis_filter *copy = NULL, *kept = NULL;
     const char *own = facts_of(f).format;
-    if (!CHECK(tamis_clone(f, &copy) == TAMIS_OK, "%s: no clone", id)) return;
+    if (!CHECK(tamis_clone(f, &copy) == TAMIS_OK, "%s: cannot be cloned", id)) return;
     CHECK(same_bytes(copy, bytes), "%s: a clone encodes to other bytes", id);
     if (tamis_reformat_reason(copy, "tamis") == NULL) {
-        CHECK(tamis_reformat(copy, "tamis") == TAMIS_OK, "%s: not as .tamis", id);
+        CHECK(tamis_reformat(copy, "tamis") == TAMIS_OK, "%s: cannot be stored as .tamis", id);
         struct bytes native = bytes_of(copy);
         const tamis_status status = tamis_decode(native.data, native.size, NULL, &kept);
         if (CHECK(status == TAMIS_OK, "%s: stored as .tamis: %s", id, tamis_status_text(status))) {
-            CHECK(tamis_reformat(kept, own) == TAMIS_OK, "%s: not back to %s", id, format);
+            CHECK(tamis_reformat(kept, own) == TAMIS_OK, "%s: cannot be converted back to %s", id,
+                  format);
             CHECK(same_bytes(kept, bytes), "%s: other bytes after .tamis", id);
         }
         bytes_free(&native);
@@ -111,14 +112,14 @@ void compat_round_trip(const char *format, const struct vector_bytes *bytes, con
     tamis_free(view);
     bytes_free(&aligned);
     tamis_free(f);
-    tally("round trips", 1);
+    count_up("round trips", 1);
 }
 
 void compat_recreated(tamis_filter *f, const struct vector_bytes *bytes, const char *id) {
     if (f == NULL) return;
     CHECK(same_bytes(f, bytes), "%s: rebuilt, it has other bytes (%llu, expected %zu)", id,
           (unsigned long long)tamis_encoded_size(f), bytes->length);
-    tally("recreated", 1);
+    count_up("recreated", 1);
     tamis_free(f);
 }
 
@@ -145,7 +146,7 @@ void compat_row(const char *format, bool sure, const char *file, const struct ve
         compat_answers(f, &p, answers, id);
         vector_keys_free(&p);
         compat_round_trip(format, &bytes, id);
-        tally("filters", 1);
+        count_up("filters", 1);
     }
     tamis_free(f);
     vector_bytes_free(&bytes);
@@ -159,9 +160,9 @@ void compat_malformed(const char *format, const char *table) {
         const bool rejects = strcmp(vector_cell(&t, i, "result"), "rejected") == 0;
         const tamis_status status = compat_exercise(format, bytes.at, bytes.length, id);
         CHECK(!rejects || status != TAMIS_OK, "%s: is accepted", id);
-        if (rejects) tally("rejected", 1);
-        if (!rejects && status != TAMIS_OK) tally("stricter", 1);
-        if (!rejects && status == TAMIS_OK) tally("accepted", 1);
+        if (rejects) count_up("rejected", 1);
+        if (!rejects && status != TAMIS_OK) count_up("stricter", 1);
+        if (!rejects && status == TAMIS_OK) count_up("accepted", 1);
         vector_bytes_free(&bytes);
     }
     vector_table_free(&t);
@@ -230,10 +231,10 @@ tamis_status compat_exercise(const char *format, const uint8_t *bytes, size_t le
     return status;
 }
 
-bool compat_hostile(const char *format, const struct vector_bytes *bytes, size_t most,
+bool compat_hostile(const char *format, const struct vector_bytes *bytes, size_t max_bytes,
                     const char *id) {
     static const uint8_t flips[] = {0x01, 0x80, 0xff};
-    if (bytes->length > most) return false;
+    if (bytes->length > max_bytes) return false;
     for (size_t length = 0; length < bytes->length; length++) {
         (void)compat_exercise(format, bytes->at, length, id);
         (void)compat_exercise(NULL, bytes->at, length, id);
@@ -248,9 +249,9 @@ bool compat_hostile(const char *format, const struct vector_bytes *bytes, size_t
         (void)compat_exercise(NULL, changed, bytes->length, id);
         changed[i] = bytes->at[i];
     }
-    tally("damaged filters", 1);
-    tally("truncations", bytes->length);
-    tally("changed bytes", bytes->length);
+    count_up("damaged filters", 1);
+    count_up("truncations", bytes->length);
+    count_up("changed bytes", bytes->length);
     free(changed);
     return true;
 }
@@ -268,8 +269,8 @@ tamis_container *container_open(const char *format, const struct vector_bytes *b
     const char *guess = tamis_format_detect(bytes->at, bytes->length, 0);
     CHECK(guess != NULL && strcmp(guess, format) == 0, "%s: detected as %s", id,
           guess == NULL ? "nothing" : guess);
-    tally("files", 1);
-    tally("parts", tamis_container_count(c));
+    count_up("files", 1);
+    count_up("parts", tamis_container_count(c));
     return c;
 }
 
@@ -280,13 +281,14 @@ void container_answers(const tamis_container *c, const char *part, const struct 
         missing += !tamis_container_contains(c, part, keys->keys[i], keys->lengths[i]);
     }
     CHECK(missing == 0, "%s: %zu members are missing", id, missing);
-    tally("members of files", keys->count);
+    count_up("members of files", keys->count);
     if (answers[0] == '-' || answers[0] == '\0') return;
     struct vector_bytes a = vector_file(answers);
-    for (size_t i = 0; i < probes->count && 2 * i < a.length; i++) {
-        const bool maybe = tamis_container_contains(c, part, probes->keys[i], probes->lengths[i]);
-        if (a.at[2 * i] != '-') wrong += maybe != (a.at[2 * i] == '1');
-        tally("answers of files", a.at[2 * i] != '-');
+    for (size_t i = 0; i < probes->count; i++) {
+        if (!CHECK(2 * i < a.length, "%s: fewer answers than probes", id)) break;
+        const bool found = tamis_container_contains(c, part, probes->keys[i], probes->lengths[i]);
+        if (a.at[2 * i] != '-') wrong += found != (a.at[2 * i] == '1');
+        count_up("answers of files", a.at[2 * i] != '-');
     }
     CHECK(wrong == 0, "%s: %zu wrong answers", id, wrong);
     vector_bytes_free(&a);
@@ -328,7 +330,7 @@ void container_hostile(const struct vector_bytes *bytes, size_t step, const char
         changed[i] = (uint8_t)(bytes->at[i] ^ 0x01);
         exercise_container(changed, bytes->length, id);
         changed[i] = bytes->at[i];
-        tally("damaged files", 3);
+        count_up("damaged files", 3);
     }
     free(changed);
 }

@@ -1,8 +1,8 @@
 /* compat.h - shared by the tests of compatible formats
  *
  * A row of a manifest is a filter with its keys, its probes and the system's own answers.  The
- * checks are the same for every system: it is read, every answer is the same, all members are
- * found, it is written back with the same bytes, stored as .tamis and converted back.
+ * checks are the same for every system: tamis reads the filter, gives the same answers, finds all
+ * members, writes the same bytes, stores it as .tamis and converts it back.
  * Uses the public header only. */
 #ifndef TESTS_SUPPORT_COMPAT_H
 #define TESTS_SUPPORT_COMPAT_H
@@ -44,9 +44,9 @@ void compat_row(const char *format, bool sure, const char *file, const struct ve
 void compat_malformed(const char *format, const char *table);
 
 /* Every truncation and every change of a byte of the file, each opened, queried, changed and freed,
- * with an allocator that allows the bytes present and a mebibyte. Files longer than `most` are
+ * with an allocator that allows the bytes present and a mebibyte. Files longer than `max_bytes` are
  * skipped; returns false for them. */
-bool compat_hostile(const char *format, const struct vector_bytes *bytes, size_t most,
+bool compat_hostile(const char *format, const struct vector_bytes *bytes, size_t max_bytes,
                     const char *id);
 
 /* Opens the bytes and calls every function on the result: nothing may crash. Returns the status of
@@ -57,8 +57,8 @@ tamis_status compat_exercise(const char *format, const uint8_t *bytes, size_t le
 /* A file that holds several filters: opens it; a failure is a failed check and returns NULL. */
 tamis_container *container_open(const char *format, const struct vector_bytes *bytes,
                                 const char *id);
-/* Every key may be in it; the answers for the probes are those of the file ("-" for a probe: the
- * system queried no filter). */
+/* Every key is possibly in it; the answers for the probes are those of the file ("-" for a probe:
+ * the system queried no filter). */
 void container_answers(const tamis_container *c, const char *part, const struct vector_keys *keys,
                        const struct vector_keys *probes, const char *answers, const char *id);
 /* As compat_hostile, for every `step`-th byte and length. */
@@ -66,7 +66,7 @@ void container_hostile(const struct vector_bytes *bytes, size_t step, const char
 /* All three, for every table of keys and values that a manifest lists. */
 void container_tables(const char *manifest, const char *format);
 
-/* The keys of a file and, for typed columns, as the system hashes them. */
+/* The keys in the form in which a system hashes them: as UTF-16, joined, or sorted. */
 struct vector_keys compat_utf16(const struct vector_keys *keys);
 struct vector_keys compat_without_tabs(const struct vector_keys *keys);
 struct vector_keys compat_sorted(const struct vector_keys *keys);

@@ -175,7 +175,7 @@ struct bytes bytes_new(size_t size) {
     struct bytes b = {NULL, size};
     b.data = (uint8_t *)aligned_alloc(64, (size / 64 + 1) * 64);
     if (b.data == NULL) {
-        fprintf(stderr, "the test itself has no memory for %zu bytes\n", size);
+        fprintf(stderr, "the test ran out of memory: %zu bytes\n", size);
         exit(2);
     }
     return b;
@@ -247,7 +247,7 @@ static void *meter_alloc(void *context, size_t size) {
     if (size <= SIZE_MAX - METER_HEAD) block = (uint8_t *)malloc(size + METER_HEAD);
     if (block == NULL) return NULL;
     memcpy(block, &size, sizeof size);
-    /* Not zero, so that code that relies on zeroed memory shows. */
+    /* Not zero, to reveal code that relies on zeroed memory. */
     memset(block + METER_HEAD, 0xa5, size);
     atomic_fetch_add(&m->live, 1);
     const uint64_t bytes = atomic_fetch_add(&m->live_bytes, size) + size;

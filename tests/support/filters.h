@@ -22,10 +22,10 @@ struct variant {
     char name[32];
 };
 
-/* Those that --kind lets through.  NULL at the end. */
+/* The variants of the kind that --kind names, or all.  NULL at the end. */
 const struct variant *variant_at(size_t index);
 
-/* Options for a variant; `allocator`, `seed` and so on are the caller's to add. */
+/* Options for a variant; callers set `allocator`, `seed` and so on. */
 tamis_options variant_options(const struct variant *v, uint64_t capacity, double fpr);
 
 /* Builds from hashes; a failure is a failed check and gives NULL. */
@@ -35,7 +35,7 @@ tamis_filter *variant_build(const struct variant *v, double fpr, const uint64_t 
 /* An empty filter that accepts adds; a failure is a failed check and gives NULL. */
 tamis_filter *variant_create(const struct variant *v, uint64_t capacity, double fpr);
 
-/* tamis_info that cannot fail. */
+/* tamis_info; a failure is a failed check. */
 tamis_facts facts_of(const tamis_filter *f);
 
 /* ---------------------------------------------------------------------- keys */

@@ -14,7 +14,7 @@ static void store64(uint8_t *at, uint64_t x) {
     for (unsigned i = 0; i < 8; i++) at[i] = (uint8_t)(x >> (8 * i));
 }
 
-/* XXH3-64 with seed 0, by way of a filter that hashes its keys so. */
+/* XXH3-64 with seed 0, with the public API: a filter hashes its keys with it. */
 static uint64_t xxh3(const void *bytes, size_t size) {
     static tamis_filter *hasher;
     if (hasher == NULL) {
@@ -40,8 +40,8 @@ void repair_sums(uint8_t *bytes, size_t size) {
     store64(bytes + AT_HEADER_SUM, xxh3(bytes, AT_HEADER_SUM));
 }
 
-/* Numbers at which arithmetic goes wrong. */
-static uint64_t awkward(struct rng *r) {
+/* Numbers at which arithmetic often fails: small ones, powers of two and their neighbours. */
+static uint64_t boundary_value(struct rng *r) {
     static const uint64_t some[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 65, 255};
     switch (rng_below(r, 6)) {
         case 0:
@@ -72,18 +72,19 @@ size_t mutate(uint8_t *bytes, size_t size, size_t room, struct rng *r) {
             break;
         case 2:
         case 3: /* a whole number of the header, most often of the shape */
-            if (head >= 16) store64(bytes + rng_below(r, head / 8) * 8, awkward(r));
+            if (head >= 16) store64(bytes + rng_below(r, head / 8) * 8, boundary_value(r));
             break;
         case 4:
         case 5:
-            if (size >= AT_SHAPE + 64) store64(bytes + AT_SHAPE + rng_below(r, 8) * 8, awkward(r));
+            if (size >= AT_SHAPE + 64)
+                store64(bytes + AT_SHAPE + rng_below(r, 8) * 8, boundary_value(r));
             break;
         case 6: /* a number at the start of the table: directories of stages and shards */
         case 7:
             if (size >= HEADER_BYTES + 8) {
                 const size_t words = (size - HEADER_BYTES) / 8,
                              near_start = words < 16 ? words : 16;
-                store64(bytes + HEADER_BYTES + rng_below(r, near_start) * 8, awkward(r));
+                store64(bytes + HEADER_BYTES + rng_below(r, near_start) * 8, boundary_value(r));
             }
             break;
         case 8: /* two pieces swapped or doubled */

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-static void give_up(const char *what, const char *path) {
+static void fail(const char *what, const char *path) {
     fprintf(stderr, "vectors: %s: %s\n", path, what);
     exit(2);
 }
@@ -17,23 +17,23 @@ static FILE *open_vector(const char *path) {
     char full[4096];
     if (root == NULL || root[0] == '\0') root = TAMIS_TEST_VECTORS;
     if (snprintf(full, sizeof full, "%s/%s", root, path) >= (int)sizeof full) {
-        give_up("the path is too long", path);
+        fail("the path is too long", path);
     }
     FILE *f = fopen(full, "rb");
-    if (f == NULL) give_up("cannot be opened", full);
+    if (f == NULL) fail("cannot be opened", full);
     return f;
 }
 
 struct vector_bytes vector_file(const char *path) {
     struct vector_bytes b = {NULL, 0};
     FILE *f = open_vector(path);
-    if (fseek(f, 0, SEEK_END) != 0) give_up("cannot be measured", path);
+    if (fseek(f, 0, SEEK_END) != 0) fail("cannot be measured", path);
     const long size = ftell(f);
-    if (size < 0) give_up("cannot be measured", path);
+    if (size < 0) fail("cannot be measured", path);
     rewind(f);
     b.length = (size_t)size;
     if (b.length > 0) b.at = NEED(uint8_t, b.length);
-    if (b.length > 0 && fread(b.at, 1, b.length, f) != b.length) give_up("cannot be read", path);
+    if (b.length > 0 && fread(b.at, 1, b.length, f) != b.length) fail("cannot be read", path);
     fclose(f);
     return b;
 }
@@ -57,7 +57,7 @@ static unsigned hex_digit(char c) {
     if (c >= '0' && c <= '9') return (unsigned)(c - '0');
     if (c >= 'a' && c <= 'f') return (unsigned)(c - 'a') + 10;
     if (c >= 'A' && c <= 'F') return (unsigned)(c - 'A') + 10;
-    give_up("not a hexadecimal digit", "vector_hex");
+    fail("not a hexadecimal digit", "vector_hex");
     return 0;
 }
 
@@ -115,7 +115,7 @@ struct vector_table vector_table(const char *path) {
         split_line(line, t.cells + filled * t.columns, t.columns);
         filled++;
     }
-    if (filled == 0) give_up("has no line of column names", path);
+    if (filled == 0) fail("has no line of column names", path);
     t.rows = filled - 1;
     return t;
 }
@@ -131,7 +131,7 @@ const char *vector_cell(const struct vector_table *table, size_t row, const char
         if (strcmp(table->cells[i], column) == 0)
             return table->cells[(row + 1) * table->columns + i];
     }
-    give_up("no such column", column);
+    fail("no such column", column);
     return NULL;
 }
 

@@ -224,9 +224,9 @@ static void test_murmur64a(void **state) {
         struct vector_bytes header = vector_file(vector_cell(&t, i, "header"));
         struct vector_bytes data = vector_file(vector_cell(&t, i, "data"));
         assert_true(header.length >= 73);
-        const uint64_t size = tamis__load64(header.at), links = tamis__load32(header.at + 8);
+        const uint64_t size = tamis__load64(header.at), count = tamis__load32(header.at + 8);
         const uint64_t bits = tamis__load64(header.at + 28), room = tamis__load64(header.at + 64);
-        if (links == 1 && size < room) {
+        if (count == 1 && size < room) {
             compare_with_filter(vector_cell(&t, i, "keys"), redisbloom_set, bits,
                                 tamis__load32(header.at + 60), data.at, data.length);
             filters++;

@@ -185,19 +185,19 @@ static void test_runs(void **state) {
 }
 
 static void test_lg_shards(void **state) {
-    const uint64_t most = TAMIS__SHARD_KEYS;
+    const uint64_t max = TAMIS__SHARD_KEYS;
     (void)state;
-    assert_int_equal(tamis__keys_lg_shards(0, most), 0);
-    assert_int_equal(tamis__keys_lg_shards(1, most), 0);
-    assert_int_equal(tamis__keys_lg_shards(most, most), 0);
+    assert_int_equal(tamis__keys_lg_shards(0, max), 0);
+    assert_int_equal(tamis__keys_lg_shards(1, max), 0);
+    assert_int_equal(tamis__keys_lg_shards(max, max), 0);
     unsigned before = 0;
     for (unsigned lg = 0; lg < 64; lg++) {
-        const unsigned shards = tamis__keys_lg_shards(UINT64_C(1) << lg, most);
+        const unsigned shards = tamis__keys_lg_shards(UINT64_C(1) << lg, max);
         assert_true(shards >= before && shards <= TAMIS__SHARDS_LG_MAX);
-        assert_true(shards == TAMIS__SHARDS_LG_MAX || (UINT64_C(1) << lg) >> shards <= most);
+        assert_true(shards == TAMIS__SHARDS_LG_MAX || (UINT64_C(1) << lg) >> shards <= max);
         before = shards;
     }
-    assert_int_equal(tamis__keys_lg_shards(UINT64_MAX, most), TAMIS__SHARDS_LG_MAX);
+    assert_int_equal(tamis__keys_lg_shards(UINT64_MAX, max), TAMIS__SHARDS_LG_MAX);
 }
 
 /* Each thread has a shard in memory: 16 bytes per hash. */
@@ -224,7 +224,7 @@ static void test_no_place_to_spill(void **state) {
     struct tamis__keys *keys = NULL;
     uint64_t *hashes = hashes_make(100000, 5, STREAM_MEMBERS);
     (void)state;
-    tamis_status status = tamis__keys_create(&standard, 65536, "/nowhere/at/all", &keys);
+    tamis_status status = tamis__keys_create(&standard, 65536, "/nonexistent/directory", &keys);
     if (status == TAMIS_OK) status = tamis__keys_add(keys, hashes, 100000);
     if (status == TAMIS_OK) status = tamis__keys_seal(keys, 0, 1, false);
     assert_int_equal(status, TAMIS_E_IO);

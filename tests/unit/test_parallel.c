@@ -16,27 +16,27 @@
 
 #define JOBS 1000
 
-struct book {
+struct record {
     atomic_uint runs[JOBS];
     uint64_t fails_at;
     atomic_uint started;
 };
 
 static tamis_status job(void *context, uint64_t i) {
-    struct book *book = (struct book *)context;
-    atomic_fetch_add(&book->runs[i], 1);
-    atomic_fetch_add(&book->started, 1);
-    return i == book->fails_at ? TAMIS_E_NOMEM : TAMIS_OK;
+    struct record *record = (struct record *)context;
+    atomic_fetch_add(&record->runs[i], 1);
+    atomic_fetch_add(&record->started, 1);
+    return i == record->fails_at ? TAMIS_E_NOMEM : TAMIS_OK;
 }
 
 static void test_every_job_once(void **state) {
     (void)state;
     for (unsigned threads = 0; threads < 9; threads++) {
         for (uint64_t count = 0; count <= JOBS; count += 1 + count) {
-            struct book book = {.fails_at = UINT64_MAX};
-            assert_int_equal(tamis__parallel(threads, count, job, &book), TAMIS_OK);
+            struct record record = {.fails_at = UINT64_MAX};
+            assert_int_equal(tamis__parallel(threads, count, job, &record), TAMIS_OK);
             for (uint64_t i = 0; i < JOBS; i++) {
-                assert_int_equal(atomic_load(&book.runs[i]), i < count);
+                assert_int_equal(atomic_load(&record.runs[i]), i < count);
             }
         }
     }
@@ -45,17 +45,17 @@ static void test_every_job_once(void **state) {
 static void test_failure_stops(void **state) {
     (void)state;
     for (unsigned threads = 1; threads < 5; threads++) {
-        struct book book = {.fails_at = 10};
-        assert_int_equal(tamis__parallel(threads, JOBS, job, &book), TAMIS_E_NOMEM);
-        if (threads == 1) assert_int_equal(atomic_load(&book.started), 11);
+        struct record record = {.fails_at = 10};
+        assert_int_equal(tamis__parallel(threads, JOBS, job, &record), TAMIS_E_NOMEM);
+        if (threads == 1) assert_int_equal(atomic_load(&record.started), 11);
     }
 }
 
 static void test_absurd_number_of_threads(void **state) {
-    struct book book = {.fails_at = UINT64_MAX};
+    struct record record = {.fails_at = UINT64_MAX};
     (void)state;
-    assert_int_equal(tamis__parallel(UINT32_MAX, JOBS, job, &book), TAMIS_OK);
-    assert_int_equal(atomic_load(&book.started), JOBS);
+    assert_int_equal(tamis__parallel(UINT32_MAX, JOBS, job, &record), TAMIS_OK);
+    assert_int_equal(atomic_load(&record.started), JOBS);
 }
 
 int main(void) {

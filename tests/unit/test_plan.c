@@ -101,8 +101,8 @@ static bool fits(tamis_kind kind, uint64_t bytes) {
     return tamis_size(&o, &sizing) == TAMIS_OK && sizing.bytes <= bytes;
 }
 
-/* In a given space: if a kind that supports the needs fits, then the choice fits.  The same
- * kinds serve several needs, so each is sized once. */
+/* In a given space: if a kind that supports the needs fits, then the choice fits.  A kind
+ * can support several needs, so each is sized once. */
 static void test_space(void **state) {
     const struct {
         uint32_t need, cap;

@@ -61,7 +61,7 @@ static void test_classic_inverses(void **state) {
     print_message("%zu pairs of n and p\n", pairs);
 }
 
-static void test_classic_nonsense(void **state) {
+static void test_classic_invalid(void **state) {
     const double fprs[] = {0, 1, -1, 2, INFINITY, -INFINITY, NAN};
     (void)state;
     for (size_t i = 0; i < sizeof fprs / sizeof *fprs; i++) {
@@ -104,10 +104,10 @@ static void test_smallest(void **state) {
             }
         }
     }
-    const uint64_t most = (uint64_t)1 << 62;
-    for (uint64_t answer = 1; answer < most; answer = answer * 3 / 2 + 1) {
-        for (uint64_t guess = 1; guess < most; guess = guess * 5 / 2 + 1) {
-            assert_int_equal(tamis__smallest(guess, most, at_least, &answer), answer);
+    const uint64_t max = (uint64_t)1 << 62;
+    for (uint64_t answer = 1; answer < max; answer = answer * 3 / 2 + 1) {
+        for (uint64_t guess = 1; guess < max; guess = guess * 5 / 2 + 1) {
+            assert_int_equal(tamis__smallest(guess, max, at_least, &answer), answer);
         }
     }
 }
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_products_are_rounded),
         cmocka_unit_test(test_classic_numbers),
         cmocka_unit_test(test_classic_inverses),
-        cmocka_unit_test(test_classic_nonsense),
+        cmocka_unit_test(test_classic_invalid),
         cmocka_unit_test(test_width),
         cmocka_unit_test(test_smallest),
         cmocka_unit_test(test_sizes_of_kinds),

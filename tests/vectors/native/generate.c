@@ -190,6 +190,6 @@ int main(int argc, char **argv) {
     make_pairs();
     fclose(manifest);
     make_large();
-    tally("files", files);
+    count_up("files", files);
     return run_end();
 }
