@@ -74,14 +74,14 @@ int main(int argc, char **argv) {
     double by_filter = 0, by_set = 0;
     for (; job_line(names, &name, &room, &length); names_read++) {
         double start = job_seconds();
-        bool maybe = blocked_by_filter(&blocked, name);
+        bool matched = blocked_by_filter(&blocked, name);
         double middle = job_seconds();
         bool listed = blocked_exactly(&blocked, name);
         by_set += job_seconds() - middle;
         by_filter += middle - start;
-        if (listed && !maybe) job_fail("false negative: %s", name);
+        if (listed && !matched) job_fail("false negative: %s", name);
         rightly += listed;
-        wrongly += maybe && !listed;
+        wrongly += matched && !listed;
     }
     free(name);
     fclose(names);

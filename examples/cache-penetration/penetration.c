@@ -85,7 +85,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The cells of the table, for requests of one sort in one way. */
+/* The cells of the table, for requests of one type in one way. */
 
 static const char *requests_made(outcome *result, bool is_user) {
     return job_count((double)result->requests[is_user]);
@@ -131,8 +131,8 @@ static void print_table(const char *kind, size_t users, outcome results[WAYS]) {
     }
 }
 
-static double redis_memory(redisContext *redis, const char *served) {
-    redisReply *reply = service_redis(redis, "MEMORY USAGE %s:filter SAMPLES 0", served);
+static double redis_memory(redisContext *redis, const char *prefix) {
+    redisReply *reply = service_redis(redis, "MEMORY USAGE %s:filter SAMPLES 0", prefix);
     double bytes = (double)reply->integer;
     freeReplyObject(reply);
     return bytes;

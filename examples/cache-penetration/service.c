@@ -23,9 +23,9 @@ redisReply *service_redis(redisContext *redis, const char *format, ...) {
 }
 
 /* BF.MADD FILTER ID ID ...: many at once, because a round trip costs more than an add. */
-static void add_many(redisContext *redis, const char *served, const uint64_t *ids, size_t count) {
+static void add_many(redisContext *redis, const char *prefix, const uint64_t *ids, size_t count) {
     static char text[add_at_once][24];
-    const char *words[add_at_once + 2] = {"BF.MADD", job_text("%s:filter", served)};
+    const char *words[add_at_once + 2] = {"BF.MADD", job_text("%s:filter", prefix)};
     for (size_t i = 0; i < count; i++) {
         snprintf(text[i], sizeof text[i], "%" PRIu64, ids[i]);
         words[i + 2] = text[i];
@@ -35,21 +35,21 @@ static void add_many(redisContext *redis, const char *served, const uint64_t *id
     freeReplyObject(reply);
 }
 
-void service_fill(redisContext *redis, const char *served, const uint64_t *ids, size_t count,
+void service_fill(redisContext *redis, const char *prefix, const uint64_t *ids, size_t count,
                   double fpr) {
-    freeReplyObject(service_redis(redis, "BF.RESERVE %s:filter %s %lu", served, job_text("%g", fpr),
+    freeReplyObject(service_redis(redis, "BF.RESERVE %s:filter %s %lu", prefix, job_text("%g", fpr),
                                   (unsigned long)count));
     for (size_t i = 0; i < count; i += add_at_once)
-        add_many(redis, served, ids + i, count - i < add_at_once ? count - i : add_at_once);
+        add_many(redis, prefix, ids + i, count - i < add_at_once ? count - i : add_at_once);
 }
 
 /* Queries the cache, and in the same round trip the filter if it is in Redis.  Returns true if
  * that decides; `*found` is then the answer. */
-static bool ask_redis(service *self, uint64_t id, char name[name_room], bool *found) {
+static bool query_redis(service *self, uint64_t id, char name[name_room], bool *found) {
     bool filtered = self->way == IN_REDIS, absent = false;
     void *reply = NULL;
-    if (filtered) redisAppendCommand(self->redis, "BF.EXISTS %s:filter %" PRIu64, self->served, id);
-    redisAppendCommand(self->redis, "GET %s:%" PRIu64, self->served, id);
+    if (filtered) redisAppendCommand(self->redis, "BF.EXISTS %s:filter %" PRIu64, self->prefix, id);
+    redisAppendCommand(self->redis, "GET %s:%" PRIu64, self->prefix, id);
     if (filtered) {
         redisGetReply(self->redis, &reply);
         absent = check(self->redis, reply)->integer == 0;
@@ -70,9 +70,9 @@ bool service_find(service *self, uint64_t id, char name[name_room]) {
     if (self->way == IN_PROCESS && !tamis_contains(self->filter, key, length)) return false;
 
     bool found;
-    if (ask_redis(self, id, name, &found)) return found;
+    if (query_redis(self, id, name, &found)) return found;
     self->database_queries++;
     found = self->users->find(self->users, id, name);
-    if (found) freeReplyObject(service_redis(self->redis, "SET %s:%s %s", self->served, key, name));
+    if (found) freeReplyObject(service_redis(self->redis, "SET %s:%s %s", self->prefix, key, name));
     return found;
 }

@@ -6,10 +6,10 @@
  *
  *     NO_FILTER    request --> Redis GET --> (miss) --> database --> Redis SET
  *     IN_PROCESS   request --> filter "no": not found
- *                          --> filter "maybe": as above
- *     IN_REDIS     request --> Redis BF.EXISTS and GET, in one round trip --> filter "no": not
- * found
- *                                                                         --> else as above */
+ *                          --> filter "possibly": as above
+ *     IN_REDIS     request --> Redis BF.EXISTS and GET in one round trip
+ *                          --> filter "no": not found
+ *                          --> filter "possibly": as above */
 #ifndef SERVICE_H
 #define SERVICE_H
 
@@ -25,7 +25,7 @@ typedef struct service {
     redisContext *redis;
     database *users;
     tamis_filter *filter;      /* IN_PROCESS */
-    const char *served;        /* prefix of its keys in Redis */
+    const char *prefix;        /* of its keys in Redis */
     uint64_t database_queries; /* so far */
 } service;
 
@@ -34,7 +34,7 @@ typedef struct service {
 redisReply *service_redis(redisContext *redis, const char *format, ...);
 
 /* Creates the filter in Redis and fills it with the numbers of `count` users. */
-void service_fill(redisContext *redis, const char *served, const uint64_t *ids, size_t count,
+void service_fill(redisContext *redis, const char *prefix, const uint64_t *ids, size_t count,
                   double fpr);
 
 /* Finds a user; false if there is none. */

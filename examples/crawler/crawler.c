@@ -100,7 +100,7 @@ static tamis_filter *start_or_resume(const char *directory, links *stream) {
     filter_path(path, directory, position);
     job_check(tamis_open(path, NULL, &seen), path);
     while (stream->next < position) follow(stream);
-    printf("killed; resumes at link %s\n", job_count((double)position));
+    printf("resumes at link %s\n", job_count((double)position));
     fflush(stdout); /* the process may be killed again */
     return seen;
 }

@@ -1,8 +1,8 @@
 /* filters.c - filters N...: the memory of filters of N keys at a rate of 1 %
  *
  * Prints lines "NAME N BYTES".  The bytes are those that the library allocated, the object
- * itself included: an allocator that counts them is given to it.  What building takes besides,
- * and gives back, does not count. */
+ * itself included: measured by an allocator that counts.  Memory that building takes
+ * and frees again does not count. */
 #include <stdlib.h>
 
 #include "job.h"

@@ -1,12 +1,12 @@
 /* nickname.c - nickname TAKEN WANTED: is this name taken?  A filter first, a database second
  *
  *     wanted name --> filter --> "no": definitely free
- *                        `-----> "maybe" --> SQLite --> taken, or a false positive
+ *                        `-----> "possibly" --> SQLite --> taken, or a false positive
  *
- * The result is always exact: a "maybe" is looked up in the table.  The filter saves the queries
- * for free names, most of what people try.  A new name is added to the filter first and inserted
- * into the table second: a name that is only in the filter costs one query, but one that is only
- * in the table would be reported as free.
+ * The result is always exact: a name that is possibly taken is looked up in the table.  The filter
+ * saves the queries for free names, most of what people try.  A new name is added to the filter
+ * first and inserted into the table second: a name that is only in the filter costs one query, but
+ * one that is only in the table would be reported as free.
  *
  * TAKEN and WANTED have one name per line.  Each wanted name is looked up, and the first hundred
  * free names are taken. */
@@ -16,14 +16,14 @@
 
 #include "job.h"
 
-enum { takers = 100 };
+enum { new_names = 100 };
 
 typedef struct names {
     sqlite3 *database;
     sqlite3_stmt *find, *insert;
     tamis_filter *filter; /* NULL: the database alone */
     uint64_t queries, found;
-    int newcomers;
+    int added;
 } names;
 
 static void sql(names *taken, int code, int expected) {
@@ -96,10 +96,10 @@ static void look_up(names *taken, const char *name, size_t length) {
 }
 
 /* Takes the first free names; they must be taken from then on. */
-static void ask_and_take(names *taken, const char *name, size_t length) {
-    if (taken->newcomers == takers || is_taken(taken, name, length)) return;
+static void take_if_free(names *taken, const char *name, size_t length) {
+    if (taken->added == new_names || is_taken(taken, name, length)) return;
     take(taken, name, length);
-    taken->newcomers++;
+    taken->added++;
     if (!is_taken(taken, name, length)) job_fail("false negative: %s", name);
 }
 
@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
     names taken = {0};
     open_database(&taken);
     uint64_t count = fill(&taken, argv[1]);
-    each_line(argv[2], ask_and_take, &taken);
+    each_line(argv[2], take_if_free, &taken);
 
     /* The same lookups, with and without the filter. */
     uint64_t queries[2], answers[2], wanted = 0;
@@ -144,7 +144,7 @@ int main(int argc, char **argv) {
     job_row("memory of the filter, MB", "-", job_text("%.2f", (double)facts.table_bytes / 1e6),
             NULL);
     if (answers[0] != answers[1]) job_fail("the filter changed a result");
-    if (taken.newcomers != takers || vacant < wanted / 4) job_fail("too few names are free");
+    if (taken.added != new_names || vacant < wanted / 4) job_fail("too few names are free");
     if (looked_up * 50 > vacant)
         job_fail("less than 98 %% of the queries for free names were saved");
 

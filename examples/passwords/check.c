@@ -3,8 +3,8 @@
  * Prints the time to standard error.
  *
  * This is how a server refuses leaked passwords: the filter is a file beside the program, mapped,
- * so that opening takes no time and all processes share one copy.  A "maybe" needs no second check:
- * one user in a thousand chooses another password without need. */
+ * so that opening takes no time and all processes share one copy.  A match needs no second check:
+ * one user in a thousand has to choose another password without need. */
 #include <stdlib.h>
 
 #include "job.h"
@@ -26,6 +26,6 @@ int main(int argc, char **argv) {
         if (tamis_contains(leaked, password, length)) puts(password);
     free(password);
     tamis_free(leaked);
-    fprintf(stderr, "opened in %.0f us, verified in %.0f us\n", (opened - start) * 1e6,
+    fprintf(stderr, "%s: opened in %.0f us, verified in %.0f us\n", argv[1], (opened - start) * 1e6,
             (verified - opened) * 1e6);
 }

@@ -9,10 +9,10 @@
 // the default one counts the blocks that are read:
 //
 //     Get(key) --> table --> filter: "no"     --> absent, nothing was read
-//                                    "maybe"  --> block read (counted) --> false positive
+//                                    "possibly" --> block read (counted) --> false positive
 //
-// Fails unless the policy saves 98 % of the reads for absent keys at 10 bits per key, never reads
-// more than LevelDB's own filter lets it, takes no more space, and finds every key.
+// Fails unless the policy saves 98 % of the reads for absent keys at 10 bits per key, reads no
+// more blocks than with LevelDB's own filter, takes no more space, and finds every key.
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
 #include <leveldb/env.h>
@@ -230,7 +230,7 @@ int main(int argc, char **argv) {
 
     if (none.absent_reads < gets / 2) fail("absent keys are not read even without a filter");
     if (ours.absent_reads * 50 > none.absent_reads) fail("less than 98 % of the reads are saved");
-    if (ours.absent_reads > theirs.absent_reads) fail("more misses than with LevelDB's own filter");
+    if (ours.absent_reads > theirs.absent_reads) fail("more false positives than with LevelDB's own filter");
     if (ours.bytes > theirs.bytes) fail("more bytes than LevelDB's own filter");
     if (small.absent_reads * 50 > none.absent_reads) fail("a rate of 1 % saves less than 98 %");
     if (small.bytes >= theirs.bytes) fail("a rate of 1 % takes as much as LevelDB's 10 bits");
