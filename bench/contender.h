@@ -1,7 +1,7 @@
 /* contender.h - what is measured: one kind of filter, ours or a peer's, behind one table
  *
- * The benchmark knows filters by this table alone.  An operation takes a span of keys and loops
- * over it, so that one call through the table serves many keys and the code of each contender is
+ * The benchmark uses filters through this table only.  An operation takes a range of keys and loops
+ * over it, so that one call through the table handles many keys and the code of each contender is
  * what its users would write.
  *
  * To measure a library that is not packaged, compile an adapter outside of this tree into a
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* Keys of one sort: 64-bit numbers, all of whose bits vary, or strings (texts). */
+/* Keys of one type: 64-bit numbers, all of whose bits vary, or strings (texts). */
 struct bench_keys {
     size_t count;
     const uint64_t *words;    /* NULL: texts */
