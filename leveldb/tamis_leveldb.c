@@ -28,7 +28,7 @@
 struct tamis_leveldb {
     tamis_options want;
     double bits_per_key;  /* 0: by rate */
-    tamis_filter *hasher; /* holds no key: it is here for its hash */
+    tamis_filter *hasher; /* an empty filter, used for its hash function */
     char name[sizeof NAME + 17];
 };
 
@@ -70,7 +70,7 @@ static tamis_status make_hasher(const uint8_t *secret, tamis_leveldb *policy) {
     return TAMIS_OK;
 }
 
-/* What tamis_small_build would say to these options. */
+/* The status of tamis_small_build for these options. */
 static tamis_status try_options(const tamis_leveldb *policy) {
     uint8_t bytes[1];
     size_t length;
@@ -122,7 +122,7 @@ static size_t hash_keys(const tamis_leveldb *policy, const char *const *keys, co
     return kept;
 }
 
-/* NULL for lack of memory. */
+/* NULL if out of memory. */
 static char *build(const tamis_leveldb *policy, const uint64_t *hashes, size_t count,
                    size_t *length) {
     tamis_options want = policy->want;

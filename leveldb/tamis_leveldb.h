@@ -40,9 +40,9 @@ typedef struct tamis_leveldb_options {
     double bits_per_key; /* at most this (1 to 100) per distinct key of a block, at the lowest false
                             positive rate possible; 0: by `fpr`, or 10 if that is 0 too */
     double fpr;          /* false positive rate, in (0,1), at the fewest bits; 0: by bits_per_key */
-    const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes, copied: without them nobody can choose keys
-                              that pass the filters.  Needed each time the database is opened:
-                              with another secret, or none, its filters are not used */
+    const uint8_t *secret; /* TAMIS_SECRET_BYTES bytes, copied: an attacker without them cannot
+                              choose keys that pass the filters.  Needed each time the database is
+                              opened: with another secret, or none, its filters are not used */
     bool builtin;          /* LevelDB's own format, byte for byte: see below */
 } tamis_leveldb_options;
 

@@ -2,12 +2,12 @@
  *
  * tamis_sqlite.c    the entry point: what is registered, and how it is marked
  * sql_functions.c   the scalar functions and aggregates
- * sql_table.c       the table-valued functions: filters out of files and blobs
+ * sql_table.c       the table-valued functions: filters in files and blobs
  * sql_filters.c     the filters of a connection: decoded once, verified always
  * sql_keys.c        from an SQL value to the bytes of a key
  * sql_facts.c       the result of tamis_info, as JSON
  *
- * All state belongs to a connection, which SQLite lets one thread use at a time. */
+ * All state belongs to a connection, which only one thread uses at a time. */
 #ifndef TAMIS_SQLITE_SQL_H
 #define TAMIS_SQLITE_SQL_H
 
@@ -43,12 +43,12 @@ struct sql_filter {
     struct sql_filter *next;
     tamis_filter *filter; /* a view of the bytes */
     tamis_facts facts;
-    char format[64]; /* in which it was to be read; "": known by content */
+    char format[64]; /* the requested format; "": detected */
     size_t size;
     uint64_t bytes[]; /* aligned, as a view must be */
 };
 
-/* Room for `size` bytes, to be filled by the caller and then opened; NULL without memory. */
+/* Memory for `size` bytes, which the caller fills and then opens; NULL if out of memory. */
 struct sql_filter *sql_filter_new(struct sql_state *state, size_t size);
 /* Reads the filter; every checksum is compared.  On failure it is released. */
 tamis_status sql_filter_open(struct sql_filter *f, const char *format);
@@ -95,8 +95,8 @@ struct sql_key {
 bool sql_key_plain(sqlite3_value *value, struct sql_key *key);
 
 enum sql_key_verdict {
-    SQL_KEY,        /* it is one */
-    SQL_KEY_ABSENT, /* no such value can be in the filter */
+    SQL_KEY,        /* the value is a key */
+    SQL_KEY_ABSENT, /* no key of the filter can have this value */
     SQL_KEY_NOMEM
 };
 /* The key of a value for a filter, made as the filter's keys were made. */

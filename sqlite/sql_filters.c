@@ -2,12 +2,12 @@
  *
  * A statement over a million rows looks up a million keys in one filter, and SQLite passes its
  * bytes to the function each time.  Decoding them each time would cost a pass over the filter per
- * row, but a filter is trusted only if these very bytes were verified.  Three ways to know that
- * without decoding them again, the cheapest first:
+ * row, but a filter is trusted only if these very bytes were verified.  Three ways to find that
+ * out without decoding them again, the cheapest first:
  *
  *   1. auxiliary data   the argument is a constant of the statement (a literal, a bound
- *                       parameter): SQLite itself remembers what belongs to it;
- *   2. our own bytes    the pointer is to bytes that we gave out (tamis_file, tamis_filter): they
+ *                       parameter): SQLite stores our filter with it;
+ *   2. our own bytes    the pointer is to bytes that we returned (tamis_file, tamis_filter): they
  *                       never change, and nothing else is at their address while they are alive;
  *   3. equal bytes      as long as one of the last SQL_RECENT filters, and equal in every byte: a
  *                       memcmp, some ten times faster than decoding.
@@ -87,7 +87,7 @@ void sql_filter_release(void *pointer) {
     state_free_if_unused(state);
 }
 
-/* ---------------------------------------------------------------- the last ones */
+/* ------------------------------------------------------------- the recent filters */
 
 /* Moves a filter to the front. */
 static void keep(struct sql_state *state, struct sql_filter *f) {
@@ -104,13 +104,13 @@ static void keep(struct sql_state *state, struct sql_filter *f) {
             state->recent[i] = NULL;
         }
         moved = here;
-        if (here == f) break; /* it left this place */
+        if (here == f) break; /* its old position */
     }
     sql_filter_release(moved);
 }
 
-/* A filter that is alive and was read from just these bytes in this format; NULL if none.  Our
- * own bytes are known in the format in which they were read, and need no name for it. */
+/* A live filter that was read from exactly these bytes in this format; NULL if none.  Our own
+ * bytes have a format already, and need no name for it. */
 static struct sql_filter *find(struct sql_state *state, const void *bytes, size_t size,
                                const char *format) {
     for (struct sql_filter *f = state->all; f != NULL; f = f->next) {
@@ -200,7 +200,7 @@ const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index
         sql_result_status(context, status, function);
         return NULL;
     }
-    /* SQLite keeps it for constant arguments only; the recent filters serve the others. */
+    /* SQLite keeps it for constant arguments only; the recent filters are for the others. */
     if (index < 0) {
         sql_filter_release(f);
     } else {

@@ -1,7 +1,7 @@
 /* sql_functions.c - the scalar functions and aggregates
  *
- * NULL in, NULL out; aggregates pass over NULL.  What is no filter, or a damaged one, is an
- * error. */
+ * A NULL argument gives NULL; aggregates ignore NULL.  A BLOB that is not a filter, or a damaged
+ * filter, is an error. */
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
 
@@ -160,7 +160,7 @@ static void build_step(sqlite3_context *context, int count, sqlite3_value **valu
     if (status != TAMIS_OK) sql_result_status(context, status, "tamis_build");
 }
 
-/* No rows make an empty filter. */
+/* Without rows the result is an empty filter. */
 static void build_final(sqlite3_context *context) {
     struct building *b = sqlite3_aggregate_context(context, 0);
     tamis_builder *builder = b == NULL ? NULL : b->builder;
@@ -288,14 +288,14 @@ static const struct entry entries[] = {
     {"tamis_intersect", 2, 8, intersect, NULL, NULL},
 };
 
-/* All are pure functions of their arguments and reach for nothing outside: safe in views,
- * triggers and indexes of a schema that is not trusted. */
+/* All are pure functions of their arguments without side effects: safe in views, triggers and
+ * indexes of a schema that is not trusted. */
 int sql_functions_register(sqlite3 *db, struct sql_state *state) {
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         const struct entry *e = &entries[i];
         for (int arguments = e->min; arguments <= e->max; arguments++) {
-            state->users++; /* given back by SQLite, even if it fails */
+            state->users++; /* SQLite calls sql_state_release, even if it fails */
             const int code =
                 sqlite3_create_function_v2(db, e->name, arguments, flags, state, e->scalar, e->step,
                                            e->final, sql_state_release);

@@ -8,8 +8,8 @@
  *     REAL      equal to an INTEGER: as that integer, since 1.0 = 1 in SQL;
  *               else the 8 bytes of the double, little-endian: as `tamis build --as f64`
  *
- * A filter that the command built may say that its records were made into keys in some way
- * (--as, --hex, --fold-case, ...).  Then the text of the value is treated as the command treats a
+ * A filter that the command built may store how its records became keys (--as, --hex, --fold-case,
+ * ...).  Then the text of the value is treated as the command treats a
  * record; the value already is the field (-F) of a record.  A value that cannot be such a record (a
  * word, where all keys are numbers) is definitely not in the set.
  *
@@ -162,8 +162,8 @@ static bool decode_integer(const struct record *r, uint32_t type, struct sql_key
     return true;
 }
 
-/* A number in both widths; the type selects one.  As integers do not wrap, what is too
- * large for the type is not taken for infinity. */
+/* A number in both widths; the type selects one.  A number that is too large for the type is
+ * absent, not infinity, as with integers. */
 static enum sql_key_verdict put_float(struct sql_key *key, uint32_t type, double wide, float single,
                                       bool infinite) {
     const bool is_wide = type == TAMIS_KEY_F64;

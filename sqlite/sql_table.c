@@ -1,4 +1,4 @@
-/* sql_table.c - the table-valued functions: filters out of files and blobs
+/* sql_table.c - the table-valued functions: filters in files and blobs
  *
  *     SELECT url FROM crawl, tamis_file('seen.tamis') AS seen WHERE tamis_contains(seen.filter,
  * url);
@@ -6,12 +6,12 @@
  * tamis_file(path [, format [, part]]) reads a file, tamis_filter(blob [, format [, part]]) a
  * blob.  Each filter in it is a row: one for a .tamis file, one for each part of a LevelDB or
  * RocksDB table or a Parquet file.  The column `filter` gives bytes that are this module's own,
- * so that tamis_contains recognises them by their address (sql_filters.c): that makes
+ * so that tamis_contains identifies them by their address (sql_filters.c): that makes
  * tamis_filter the fast way to query a filter that is stored in a table.
  *
  * A cursor holds the source's bytes and, for a file of several filters, the container over
  * them; each row's filter is released when the cursor moves on, or with the last value that
- * shows its bytes. */
+ * refers to its bytes. */
 #define _POSIX_C_SOURCE 200809L /* fstat */
 #include "sql.h"
 SQLITE_EXTENSION_INIT3
@@ -135,7 +135,7 @@ static size_t file_size(FILE *file, const char **why) {
     if (fstat(fileno(file), &status) != 0) {
         *why = strerror(errno);
     } else if (!S_ISREG(status.st_mode)) {
-        *why = "it is not a file";
+        *why = "not a file";
     } else if ((uint64_t)status.st_size > PAGE_SIZE_MAX) {
         *why = "the file is larger than a value of SQLite can be";
     } else if (status.st_size == 0) {
@@ -172,7 +172,7 @@ static bool is_native(FILE *file) {
 }
 
 /* A .tamis file may be changed in place by others, even now, or half changed with a journal
- * beside it that has the rest: the library knows how to read it whole. */
+ * beside it that has the rest: the library reads both. */
 static tamis_status read_native(struct sql_state *state, const char *path, const char *format,
                                 struct sql_filter **out) {
     tamis_open_options o = TAMIS_OPEN_INIT;
@@ -304,8 +304,9 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
         return missing ? complain(c, SQL_NO_PART) : row_seek(c);
     }
     if (c->wanted[0] != '\0') {
-        return container == TAMIS_E_FORMAT ? complain(c, "it is one filter, and has no parts")
-                                           : complain_status(c, container);
+        return container == TAMIS_E_FORMAT
+                   ? complain(c, "the source is a single filter and has no parts")
+                   : complain_status(c, container);
     }
     c->source = NULL;
     const tamis_status status = sql_filter_open(source, format);
@@ -320,7 +321,7 @@ static int cursor_begin(struct cursor *c, struct sql_filter *source, const char 
 
 /* The texts of the arguments, NULL for those that are missing or NULL; a filter's own has none. */
 static int take_texts(struct cursor *c, sqlite3_value **arguments, const char **text) {
-    static const char *const cut[] = {"there is a NUL in the path", SQL_NO_FORMAT, SQL_NO_PART};
+    static const char *const cut[] = {"the path contains a NUL", SQL_NO_FORMAT, SQL_NO_PART};
     const bool files = ((struct table *)c->base.pVtab)->module->files;
     for (int i = files ? 0 : 1; i < 3; i++) {
         const enum sql_name verdict = sql_name_of(arguments[i], &text[i]);
@@ -343,7 +344,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int given, const char *unuse
     for (int i = 0, next = 0; i < 3 && next < count; i++) {
         if ((given >> i & 1) != 0) argument[i] = values[next++];
     }
-    if (argument[0] == NULL) return complain(c, "which one?  It needs an argument");
+    if (argument[0] == NULL) return complain(c, "missing argument: the file or the BLOB");
     if (sqlite3_value_type(argument[0]) == SQLITE_NULL) return SQLITE_OK;
     int code = take_texts(c, argument, text);
     if (code != SQLITE_OK) return code;
