@@ -1,4 +1,4 @@
-/* kept.c - compatible filters stored in .tamis files with hostile headers
+/* compat_stored.c - compatible filters stored in .tamis files with hostile headers
  *
  * A .tamis file stores the numbers of a compatible header in its own: how many bits and hashes,
  * which trailing bytes, which hash.  Here these numbers are changed, one at a time and several at
@@ -35,46 +35,48 @@ static const char *format_at(size_t index) {
 }
 
 /* A filter of `keys` keys as a .tamis file; no bytes if the format cannot be made. */
-static struct bytes keep(const char *format, size_t count) {
+static struct bytes stored(const char *format, size_t count) {
     struct bytes none = {NULL, 0};
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
     o.format = format;
     if (tamis_build(&o, keys, lengths, count, &f) != TAMIS_OK) return none;
     CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "%s: stored in a .tamis file", format);
-    const struct bytes kept = bytes_of(f);
+    const struct bytes bytes = bytes_of(f);
     tamis_free(f);
-    return kept;
+    return bytes;
 }
 
 /* A filter from a .tamis file merges with one that is not. */
 static void merged(const char *format, const struct bytes *good) {
     tamis_options o = TAMIS_OPTIONS_INIT;
-    tamis_filter *kept = NULL, *fresh = NULL;
+    tamis_filter *from_file = NULL, *fresh = NULL;
     o.format = format;
-    CHECK(tamis_decode(good->data, good->size, NULL, &kept) == TAMIS_OK, "%s: decode", format);
-    if (tamis_build(&o, keys, lengths, KEYS, &fresh) == TAMIS_OK && kept != NULL &&
-        (facts_of(kept).caps & TAMIS_CAN_UNION) != 0) {
+    CHECK(tamis_decode(good->data, good->size, NULL, &from_file) == TAMIS_OK, "%s: decode", format);
+    if (tamis_build(&o, keys, lengths, KEYS, &fresh) == TAMIS_OK && from_file != NULL &&
+        (facts_of(from_file).caps & TAMIS_CAN_UNION) != 0) {
         CHECK(tamis_reformat(fresh, "tamis") == TAMIS_OK, "%s: reformat", format);
-        const tamis_status status = tamis_merge(fresh, kept, TAMIS_UNION);
+        const tamis_status status = tamis_merge(fresh, from_file, TAMIS_UNION);
         CHECK(status == TAMIS_OK, "%s: merged with one from a .tamis file: %s", format,
               tamis_status_name(status));
         CHECK(tamis_contains_batch(fresh, keys, lengths, KEYS, NULL) == KEYS, "%s: keys", format);
-        CHECK(tamis_merge(kept, fresh, TAMIS_INTERSECTION) == TAMIS_OK, "%s: and back", format);
-        CHECK(tamis_contains_batch(kept, keys, lengths, KEYS, NULL) == KEYS, "%s: keys", format);
+        CHECK(tamis_merge(from_file, fresh, TAMIS_INTERSECTION) == TAMIS_OK, "%s: and back",
+              format);
+        CHECK(tamis_contains_batch(from_file, keys, lengths, KEYS, NULL) == KEYS, "%s: keys",
+              format);
         count_up("merges", 1);
     }
-    tamis_free(kept);
+    tamis_free(from_file);
     tamis_free(fresh);
 }
 
 /* No compatible filter can be shared between threads, in a .tamis file or not. */
-static void not_shared(const char *kept, const struct bytes *good) {
+static void not_shared(const char *id, const struct bytes *good) {
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *f = NULL;
     open.shared = true;
     const tamis_status status = tamis_decode(good->data, good->size, &open, &f);
-    CHECK(status == TAMIS_E_UNSUPPORTED && f == NULL, "%s: opened as shared: %s", kept,
+    CHECK(status == TAMIS_E_UNSUPPORTED && f == NULL, "%s: opened as shared: %s", id,
           tamis_status_name(status));
     tamis_free(f);
 }
@@ -97,39 +99,39 @@ static bool encodes_exactly(const tamis_filter *f, struct bytes *out) {
 /* The format that reads the bytes; one has no header, and its size must be given. */
 static bool is_bare(const char *format) { return strcmp(format, "libbloom1") == 0; }
 
-static void written_and_read(const tamis_filter *f, const char *kept, const char *format) {
+static void written_and_read(const tamis_filter *f, const char *id, const char *format) {
     const uint64_t size = tamis_encoded_size(f);
-    if (!CHECK(size <= (uint64_t)1 << 24, "%s as %s: reports %llu bytes", kept, format,
+    if (!CHECK(size <= (uint64_t)1 << 24, "%s as %s: reports %llu bytes", id, format,
                (unsigned long long)size)) {
         return;
     }
     struct bytes out = bytes_new((size_t)size);
-    CHECK(encodes_exactly(f, &out), "%s as %s: writes other bytes than it reports", kept, format);
+    CHECK(encodes_exactly(f, &out), "%s as %s: writes other bytes than it reports", id, format);
     tamis_open_options open = TAMIS_OPEN_INIT;
     tamis_filter *again = NULL;
     bool before[PROBES], after[PROBES];
     open.format = format;
     if (!is_bare(format)) {
         const tamis_status status = tamis_decode(out.data, out.size, &open, &again);
-        CHECK(status == TAMIS_OK, "%s as %s: what was written is %s", kept, format,
+        CHECK(status == TAMIS_OK, "%s as %s: the written bytes cannot be read: %s", id, format,
               tamis_status_name(status));
     }
     if (again != NULL) {
         tamis_contains_batch(f, keys, lengths, PROBES, before);
         tamis_contains_batch(again, keys, lengths, PROBES, after);
-        CHECK(memcmp(before, after, sizeof before) == 0, "%s as %s: other answers", kept, format);
+        CHECK(memcmp(before, after, sizeof before) == 0, "%s as %s: other answers", id, format);
         count_up("read again", 1);
     }
     tamis_free(again);
     bytes_free(&out);
 }
 
-static void every_format(const struct bytes *bad, const char *kept) {
+static void every_format(const struct bytes *bad, const char *id) {
     tamis_filter *f = NULL;
     for (size_t i = 0; tamis_format_at(i) != NULL; i++) {
         const char *format = tamis_format_at(i);
         if (tamis_decode(bad->data, bad->size, NULL, &f) != TAMIS_OK) break;
-        if (tamis_reformat(f, format) == TAMIS_OK) written_and_read(f, kept, format);
+        if (tamis_reformat(f, format) == TAMIS_OK) written_and_read(f, id, format);
         tamis_free(f);
         f = NULL;
     }
@@ -141,7 +143,7 @@ static void every_format(const struct bytes *bad, const char *kept) {
     if (tamis_decode(bad->data, bad->size, &open, &f) != TAMIS_OK) return;
     count_up("accepted", 1);
     (void)exercise(f, bad->data, bad->size);
-    CHECK(atomic_load(&meter.live) == 0, "%s: %llu blocks leaked", kept,
+    CHECK(atomic_load(&meter.live) == 0, "%s: %llu blocks leaked", id,
           (unsigned long long)atomic_load(&meter.live));
 }
 
@@ -149,18 +151,18 @@ static void put(uint8_t *at, uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> (8 * i));
 }
 
-static void change_field(const char *kept, const struct bytes *good, size_t at, uint64_t value,
+static void change_field(const char *id, const struct bytes *good, size_t at, uint64_t value,
                          unsigned bytes) {
     struct bytes bad = bytes_copy(good->data, good->size);
     put(bad.data + at, value, bytes);
     repair_sums(bad.data, bad.size);
-    every_format(&bad, kept);
+    every_format(&bad, id);
     bytes_free(&bad);
     count_up("changed headers", 1);
 }
 
 /* Each number alone. */
-static void single_changes(const char *kept, const struct bytes *good) {
+static void single_changes(const char *id, const struct bytes *good) {
     static const uint64_t values[] = {
         0,    1,    2,     3,     4,     5,     6,          7,
         8,    16,   30,    31,    32,    63,    64,         127,
@@ -168,20 +170,20 @@ static void single_changes(const char *kept, const struct bytes *good) {
         1023, 1024, 12345, 65535, 65536, 65537, UINT64_MAX, (uint64_t)1 << 32};
     for (unsigned word = 0; word < SHAPE_WORDS; word++) {
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-            change_field(kept, good, AT_SHAPE + 8 * word, values[i], 8);
+            change_field(id, good, AT_SHAPE + 8 * word, values[i], 8);
         }
     }
-    for (unsigned id = 0; id < 24; id++) change_field(kept, good, AT_COMPAT_HASH, id, 1);
-    for (unsigned layout = 0; layout < 48; layout++) change_field(kept, good, AT_LAYOUT, layout, 4);
-    change_field(kept, good, AT_SEED, 1, 8);
-    change_field(kept, good, AT_SEED, (uint64_t)1 << 32, 8);
-    change_field(kept, good, AT_CAPACITY, UINT64_MAX, 8);
-    change_field(kept, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
-    change_field(kept, good, AT_FPR, 0, 8);
+    for (unsigned hash = 0; hash < 24; hash++) change_field(id, good, AT_COMPAT_HASH, hash, 1);
+    for (unsigned layout = 0; layout < 48; layout++) change_field(id, good, AT_LAYOUT, layout, 4);
+    change_field(id, good, AT_SEED, 1, 8);
+    change_field(id, good, AT_SEED, (uint64_t)1 << 32, 8);
+    change_field(id, good, AT_CAPACITY, UINT64_MAX, 8);
+    change_field(id, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
+    change_field(id, good, AT_FPR, 0, 8);
 }
 
 /* Several at once. */
-static void many_changes(const char *kept, const struct bytes *good, uint64_t rounds) {
+static void many_changes(const char *id, const struct bytes *good, uint64_t rounds) {
     struct rng r = {run_seed()};
     struct bytes bad = bytes_new(good->size + 256);
     for (uint64_t round = 0; round < rounds; round++) {
@@ -191,7 +193,7 @@ static void many_changes(const char *kept, const struct bytes *good, uint64_t ro
             some.size = mutate(some.data, some.size, bad.size, &r);
         }
         repair_sums(some.data, some.size);
-        every_format(&some, kept);
+        every_format(&some, id);
         count_up("changed headers", 1);
     }
     bytes_free(&bad);
@@ -200,21 +202,21 @@ static void many_changes(const char *kept, const struct bytes *good, uint64_t ro
 int main(int argc, char **argv) {
     static const size_t counts[] = {0, 1, KEYS};
     size_t formats = 0;
-    run_start(argc, argv, "kept");
+    run_start(argc, argv, "compat_stored");
     integer_keys(integers, keys, lengths, PROBES);
     for (size_t i = 0; format_at(i) != NULL; i++) {
         bool made = false;
         for (size_t c = run_effort() == EFFORT_QUICK; c < sizeof counts / sizeof *counts; c++) {
-            char kept[64];
-            struct bytes good = keep(format_at(i), counts[c]);
+            char id[64];
+            struct bytes good = stored(format_at(i), counts[c]);
             if (good.size == 0) continue;
             made = true;
-            snprintf(kept, sizeof kept, "%s of %zu", format_at(i), counts[c]);
-            every_format(&good, kept);
-            not_shared(kept, &good);
+            snprintf(id, sizeof id, "%s of %zu", format_at(i), counts[c]);
+            every_format(&good, id);
+            not_shared(id, &good);
             if (counts[c] == KEYS) merged(format_at(i), &good);
-            single_changes(kept, &good);
-            many_changes(kept, &good, run_pick(100, 500, 20000));
+            single_changes(id, &good);
+            many_changes(id, &good, run_pick(100, 500, 20000));
             bytes_free(&good);
         }
         formats += made;
