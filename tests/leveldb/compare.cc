@@ -1,4 +1,4 @@
-// beside.cc - beside LevelDB's own filter: fewer false positives in the same bytes
+// compare.cc - beside LevelDB's own filter: fewer false positives in the same bytes
 //
 // The same keys in filters of both, for blocks of 10 to 2000 keys; then a database of the
 // `builtin` policy, whose tables have LevelDB's own filters under LevelDB's own name.
@@ -17,7 +17,7 @@
 
 static void need(bool holds, const char *what) {
     if (holds) return;
-    std::fprintf(stderr, "beside: %s\n", what);
+    std::fprintf(stderr, "compare: %s\n", what);
     std::exit(1);
 }
 
@@ -112,7 +112,7 @@ static void builtin(const std::string &path, Random &random) {
 int main() {
     Random random(20250117);
     const char *temporary = std::getenv("TMPDIR");
-    std::string path = std::string(temporary ? temporary : "/tmp") + "/tamis-beside.XXXXXX";
+    std::string path = std::string(temporary ? temporary : "/tmp") + "/tamis-compare.XXXXXX";
     need(mkdtemp(&path[0]) != nullptr, "no directory");
 
     tamis_leveldb_options want = TAMIS_LEVELDB_INIT;
