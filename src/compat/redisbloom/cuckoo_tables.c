@@ -153,13 +153,14 @@ static void drop_last(struct tamis__redisbloom *c) {
 
 /* ---- compaction */
 
-/* Moves a fingerprint to the first free slot of an earlier sub-filter.  If memory runs out in
- * between it is in both. */
+/* Moves a fingerprint to the first free slot of an earlier sub-filter.  Its own page is made
+ * writable first: if memory runs out, the fingerprint stays where it was. */
 TAMIS_TEMPLATE bool relocate(struct tamis__redisbloom *c, size_t table, uint64_t slot, uint8_t fp,
                              const tamis_storage *s) {
     const uint64_t bucket = slot / c->bucket_size;
     const struct redis_key p = {bucket, bucket ^ fp * MIX, fp};
     bool failed = false;
+    if (s != NULL && !set_slot(&c->sub[table], slot, fp, s)) return false;
     for (size_t i = 0; i < table; i++) {
         const uint64_t empty = find_in(c, &c->sub[i], p, 0, s, &failed);
         if (empty == NOWHERE || !set_slot(&c->sub[i], empty, fp, s)) continue;
