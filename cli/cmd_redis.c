@@ -109,11 +109,11 @@ static const struct command redis_info = {
 
 static const struct command redis_drop = {
     .name = "redis drop",
-    .summary = "delete a filter in Redis",
+    .summary = "remove a filter from Redis",
     .usage = "NAME",
-    .about = "Deletes the filter NAME with all of its shards.",
+    .about = "Removes the filter NAME with all of its shards.",
     .groups = SERVER_OPTIONS,
-    .exits = {[EXIT_DONE] = "the filter was deleted", [EXIT_NONE] = "there is no such filter"},
+    .exits = {[EXIT_DONE] = "the filter was removed", [EXIT_NONE] = "there is no such filter"},
     .examples = "  tamis redis drop seen\n",
     .run = redis_drop_main};
 

@@ -272,7 +272,7 @@ static bool claim(tamis_sharded *f) {
 static bool is_absent(const tamis_sharded *f, const char *key, const redisReply *reply) {
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer == 0) return true;
     if (reply_is_error(reply, "")) return shard_failed(f, key, reply);
-    return cluster_fail(f->cluster, "the key '%s' already exists: delete it first", key);
+    return cluster_fail(f->cluster, "the key '%s' already exists: remove it first", key);
 }
 
 static bool nothing_in_the_way(tamis_sharded *f) {
@@ -342,7 +342,7 @@ static bool complete(tamis_sharded *f) {
     return run_one(f, &requests);
 }
 
-/* Deletes the hash last, so that an interrupted drop can be repeated. */
+/* Removes the hash last, so that an interrupted drop can be repeated. */
 static bool unlink_all(tamis_sharded *f, bool shards_too) {
     struct requests requests = {0};
     if (shards_too) {
