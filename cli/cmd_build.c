@@ -125,8 +125,8 @@ static _Noreturn void compat_failed(const struct build_request *r, tamis_status 
         die("--to %s: the format does not support these options", r->options.format);
     }
     if (strchr(r->options.format, ':') != NULL) {
-        die("--to %s: wrong parameters: %s", r->options.format,
-            tamis_format_description(r->options.format));
+        die("--to %s: wrong parameters; the format has: %s", r->options.format,
+            parameters_of(r->options.format));
     }
     die("--to %s: the format does not support this -n or -p", r->options.format);
 }

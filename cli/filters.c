@@ -62,6 +62,11 @@ void fpr_too_low(tamis_kind kind, double fpr) {
         exponent, tamis_kind_name(k));
 }
 
+const char *parameters_of(const char *format) {
+    const char *names = tamis_format_parameters(format);
+    return names[0] == '\0' ? "none" : names;
+}
+
 /* ---- opening */
 
 /* A regular file; NULL for a pipe, whose bytes would be lost. */
@@ -127,8 +132,8 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
         case TAMIS_E_ARGUMENT:
             if (source->format == NULL)
                 die("cannot read '%s': %s", path, tamis_status_text(status));
-            die("cannot read '%s' as %s: missing or wrong parameters: %s", path, source->format,
-                tamis_format_description(source->format));
+            die("cannot read '%s' as %s: missing or wrong parameters; the format has: %s", path,
+                source->format, parameters_of(source->format));
         default:
             if (source->format != NULL) {
                 die("cannot read '%s' as %s: %s", path, source->format, tamis_status_text(status));

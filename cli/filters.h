@@ -25,6 +25,9 @@ void needs_of_known_keys(tamis_options *options);
  * power of two that is supported. */
 _Noreturn void fpr_too_low(tamis_kind kind, double fpr);
 
+/* The names of a format's parameters, for a message. */
+const char *parameters_of(const char *format);
+
 enum open_mode {
     OPEN_MAPPED, /* read-only, its table compared with its checksums */
     OPEN_OWNED,  /* a copy in memory */

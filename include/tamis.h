@@ -734,6 +734,10 @@ TAMIS_API const char *tamis_format_at(size_t index);
 /* A one-line description of the format; NULL if there is no such format. */
 TAMIS_API const char *tamis_format_description(const char *name);
 
+/* The names of the parameters that may follow the name of a format: "bits,ribbon,legacy" for
+ * "rocksdb", as in "rocksdb:bits=10,ribbon".  "" if it has none; NULL for an unknown format. */
+TAMIS_API const char *tamis_format_parameters(const char *name);
+
 /* Can tamis_create, tamis_build or a builder make filters of this format?  false for tables of
  * LevelDB and RocksDB, which can only be read, and if there is no such format. */
 TAMIS_API bool tamis_format_can_create(const char *name);

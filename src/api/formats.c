@@ -33,6 +33,12 @@ const char *tamis_format_description(const char *name) {
     return NULL;
 }
 
+const char *tamis_format_parameters(const char *name) {
+    const struct tamis__codec *codec = name == NULL ? NULL : tamis__codec_find(name);
+    if (codec == NULL) return tamis_format_description(name) == NULL ? NULL : "";
+    return codec->parameters == NULL ? "" : codec->parameters;
+}
+
 bool tamis_format_can_create(const char *name) {
     const struct tamis__codec *codec = name == NULL ? NULL : tamis__codec_find(name);
     return codec != NULL && (codec == &tamis__native || codec->make != NULL);

@@ -1,6 +1,7 @@
 /* codec_defaults.c - the functions of a codec, with the defaults of those that are NULL */
 #include <string.h>
 
+#include "compat/parameters.h"
 #include "compat/registry.h"
 
 struct tamis__contents tamis__compat_contents(const struct tamis__codec *codec) {
@@ -30,6 +31,9 @@ tamis_status tamis__compat_decode(const uint8_t *bytes, uint64_t length,
                                 .allocator = settings->allocator,
                                 .contents = tamis__compat_contents(settings->codec)};
     struct tamis__settings own = *settings;
+    if (colon != NULL && !tamis__parameters_known(d.parameters, d.codec->parameters)) {
+        return TAMIS_E_ARGUMENT;
+    }
     const tamis_status status = d.codec->decode(bytes, length, &d);
     own.codec = d.codec;
     return status == TAMIS_OK ? tamis__filter_make(&d.contents, &own, out) : status;

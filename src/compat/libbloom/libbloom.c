@@ -154,8 +154,7 @@ static bool libbloom_holds(const tamis_filter *f) {
 static tamis_status libbloom1_decode(const uint8_t *bytes, uint64_t length,
                                      struct tamis__decoding *d) {
     double entries = 0, error = 0;
-    if (d->parameters == NULL || !tamis__parameters_known(d->parameters, "entries,error") ||
-        !tamis__parameter_number(d->parameters, "entries", &entries) ||
+    if (d->parameters == NULL || !tamis__parameter_number(d->parameters, "entries", &entries) ||
         !tamis__parameter_number(d->parameters, "error", &error) || !(error > 0 && error < 1)) {
         return TAMIS_E_ARGUMENT;
     }
@@ -185,7 +184,8 @@ static const struct tamis__codec libbloom = {
 
 static const struct tamis__codec libbloom1 = {
     .name = "libbloom1",
-    .about = "libbloom 1.x, the bare bits (say libbloom1:entries=N,error=P)",
+    .about = "libbloom 1.x, the bare bits (as libbloom1:entries=N,error=P)",
+    .parameters = "entries,error",
     .family = &tamis__bloom_wrap32,
     .hash = &tamis__hash_murmur2,
     .refusal = REFUSAL,

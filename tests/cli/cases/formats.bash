@@ -16,7 +16,7 @@ for command in query verify measure; do
     check "$command: an integer of two bytes" rc=2 in='0102030405060708\naabb\n' out='*' err="line 2: the key has 2 bytes; the keys of this filter have 8" -- "$TAMIS" $command --hex u.fuse8 -
 done
 check 'an unknown format' rc=2 err="unknown format 'guavo'.*did you mean 'guava'" -- "$TAMIS" build --to guavo -o x "$keys/small.txt"
-check 'an unknown parameter' rc=2 err='leveldb:bite=10: wrong parameters: ' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
+check 'an unknown parameter' rc=2 err='leveldb:bite=10: wrong parameters; the format has: bits' -- "$TAMIS" build --to leveldb:bite=10 -o x "$keys/small.txt"
 check 'a format that is only read' rc=2 err='read-only' -- "$TAMIS" build --to leveldb-table -o x "$keys/small.txt"
 check '-k with --to' rc=2 err='contradict' -- "$TAMIS" build -k bloom --to guava -o x "$keys/small.txt"
 
@@ -28,6 +28,8 @@ check 'seiflotfy: -n too small' rc=2 err='give a larger -n than 100, or none' --
 check 'seiflotfy: too many copies of a key' rc=2 in='a\na\na\na\na\na\na\na\na\nb\n' err="repeated more often .*'tamis uniq'" -- "$TAMIS" build -f --to seiflotfy -o counted
 
 # detected by content, or named
+check 'an unknown parameter of a file' rc=2 err='cannot read .* as leveldb:bite=10: missing or wrong parameters; the format has: bits' -- "$TAMIS" info --from leveldb:bite=10 small.leveldb
+check 'a known parameter of a file' 'out=*' -- "$TAMIS" info --from leveldb:bits=10 small.leveldb
 check 'a format without a magic number' rc=2 err='could be leveldb: give it with --from' -- "$TAMIS" info small.leveldb
 check 'another --from' rc=2 err="cannot read 'small.guava' as parquet: " -- "$TAMIS" info --from parquet small.guava
 check '--from' out='100\n' -- "$TAMIS" query -c --from leveldb small.leveldb "$keys/small.txt"
@@ -69,7 +71,7 @@ check 'uniq has no --part' rc=2 in='a new one\n' out='' err='multi.parquet. hold
 "$TAMIS" build -q --to seiflotfy -o unnamed.go "$keys/small.txt"
 check 'uniq has no --from' rc=2 in='a new one\n' out='' err='could be .*seiflotfy: give the name of a new file' -- "$TAMIS" uniq --save unnamed.go
 "$TAMIS" build -q --to libbloom1 -o bits.1 "$keys/small.txt"
-check 'missing parameters are listed' rc=2 err='missing or wrong parameters.*libbloom1:entries=N,error=P' -- "$TAMIS" info --from libbloom1 bits.1
+check 'missing parameters are listed' rc=2 err='missing or wrong parameters; the format has: entries,error' -- "$TAMIS" info --from libbloom1 bits.1
 check 'written back in place' in='a new one\n' -- "$TAMIS" add --part 0/b multi.parquet
 cp multi.parquet before.parquet
 check 'standard input is the file itself' rc=2 err='standard input' -- bash -c '"$TAMIS" add --part 0/b multi.parquet <&-'
