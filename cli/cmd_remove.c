@@ -95,8 +95,8 @@ const struct command command_remove = {
     .usage = "FILE [KEYOPTS] [INPUT...]",
     .about =
         "Removes the records (lines) of the inputs, or of standard input, from the filter "
-        "FILE, one occurrence each. Remove only keys that were added: a key that is a false "
-        "positive takes another key out. Kinds that support remove: {removable}.",
+        "FILE, one occurrence each. Remove only keys that were added: removing a false "
+        "positive removes another key. Kinds that support remove: {removable}.",
     .details =
         "`tamis build` adds a key once; each `tamis add` adds another occurrence. A key that "
         "is not there is reported, and the others are removed. The file is replaced "

@@ -204,7 +204,7 @@ static tamis_filter *uniq_reopen(const struct uniq_request *r, tamis_facts *fact
     tamis_filter *filter = request_open(&r->common, file, OPEN_CHANGE);
     *facts = filter_facts_brief(filter);
     if (!(facts->caps & TAMIS_CAN_ADD)) {
-        die("'%s' is a %s filter, which takes no more keys: " NEW_FILE, file,
+        die("'%s' is a %s filter, which accepts no more keys: " NEW_FILE, file,
             tamis_kind_name(facts->kind));
     }
     if (!facts->prehashed) {

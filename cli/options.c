@@ -242,7 +242,7 @@ static int take(struct args *args, const struct option_spec *spec, const char *a
         }
         args->value = attached != NULL ? attached : args->words[args->at++];
     } else if (attached != NULL) {
-        die("%s takes no value", args->shown);
+        die("%s has no value", args->shown);
     }
     return (int)(spec->means != OPT_NONE ? spec->means : spec->id);
 }

@@ -3,11 +3,11 @@
  * A membership filter answers "is this key in the set?" from a few bits per key.  "No" is always
  * right.  "Yes" is wrong at a false positive rate (FPR) that you choose.
  *
- *     tamis_options want = TAMIS_OPTIONS_INIT;
- *     want.capacity = 1000000;                      // keys you expect
- *     want.fpr = 0.01;                              // false positive rate: 1 %
+ *     tamis_options options = TAMIS_OPTIONS_INIT;
+ *     options.capacity = 1000000;                   // keys you expect
+ *     options.fpr = 0.01;                           // false positive rate: 1 %
  *     tamis_filter *seen;
- *     if (tamis_create(&want, &seen) != TAMIS_OK) ...
+ *     if (tamis_create(&options, &seen) != TAMIS_OK) ...
  *     tamis_add(seen, "apple", 5, NULL);
  *     if (!tamis_contains(seen, "pear", 4)) ...     // definitely never added
  *     tamis_free(seen);
@@ -173,8 +173,8 @@ typedef struct tamis_allocator {
 /* How the bytes of a key become the 64 bits that a filter works on. */
 typedef enum tamis_hasher {
     TAMIS_HASH_XXH3 = 0,  /* XXH3-64 with the filter's seed: fast, public */
-    TAMIS_HASH_SIP24 = 1, /* SipHash-2-4 with a 128-bit secret key: without the secret nobody can
-                             choose colliding keys.  Selected by setting `secret`. */
+    TAMIS_HASH_SIP24 = 1, /* SipHash-2-4 with a 128-bit secret key, which prevents chosen
+                             collisions.  Selected by setting `secret`. */
     TAMIS_HASH_NONE = 2,  /* keys are given as 64-bit hashes only (`_hash` calls) */
     TAMIS_HASH_COMPAT = 3 /* another system's hash, fixed by its format */
 } tamis_hasher;

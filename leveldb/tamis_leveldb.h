@@ -4,10 +4,10 @@
  * Bloom filter lets one absent key in a hundred through to the disk.  This policy lets one in a
  * thousand through in the same bytes, or one in a hundred in three quarters of the bytes.
  *
- *     tamis_leveldb_options want = TAMIS_LEVELDB_INIT;
- *     want.bits_per_key = 10;
+ *     tamis_leveldb_options filtering = TAMIS_LEVELDB_INIT;
+ *     filtering.bits_per_key = 10;
  *     leveldb_filterpolicy_t *policy;
- *     if (tamis_leveldb_policy(&want, &policy) != TAMIS_OK) ...
+ *     if (tamis_leveldb_policy(&filtering, &policy) != TAMIS_OK) ...
  *     leveldb_options_set_filter_policy(options, policy);
  *     leveldb_t *db = leveldb_open(options, "/var/lib/data", &error);
  *     ...

@@ -76,7 +76,7 @@ tamis_sharded redis_find(tamis_cluster *cluster, const struct redis_request *r) 
 int redis_reserve_main(struct args *args) {
     struct redis_request r;
     redis_parse(args, &r);
-    if (r.common.inputs.count != 0) die("reserve takes no INPUT; use 'tamis redis load'");
+    if (r.common.inputs.count != 0) die("reserve accepts no INPUT; use 'tamis redis load'");
     if (r.reserved.capacity == 0) die("missing -n N (the number of keys)");
     if (r.reserved.kind == TAMIS_SHARDED_BLOOM && r.reserved.fpr == 0) r.reserved.fpr = DEFAULT_FPR;
     tamis_cluster *cluster = redis_connect(&r);

@@ -38,7 +38,7 @@ static tamis_facts check_file(const struct redis_request *r, const char *path) {
     struct stat status;
     if (stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
         (uint64_t)status.st_size > TAMIS_CLUSTER_FILE_MAX) {
-        die("'%s' is larger than the %s that a server takes", path,
+        die("'%s' is larger than the %s that a server accepts", path,
             text_bytes(TAMIS_CLUSTER_FILE_MAX).at);
     }
     tamis_filter *filter = request_open(&r->common, path, OPEN_MAPPED);

@@ -45,22 +45,22 @@ static uint64_t read_stream(const char *path, unsigned char *bitmap, tamis_filte
 
 /* Bytes of a filter for this number of keys at 1 %. */
 static double filter_bytes(uint64_t keys) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = TAMIS_BLOOM;
-    want.capacity = keys;
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = TAMIS_BLOOM;
+    options.capacity = keys;
     tamis_sizing sizing = TAMIS_SIZING_INIT;
-    job_check(tamis_size(&want, &sizing), "sizing a filter");
+    job_check(tamis_size(&options, &sizing), "sizing a filter");
     return (double)sizing.bytes;
 }
 
 int main(int argc, char **argv) {
     if (argc != 3) job_fail("usage: bitmap STREAM MISSING");
     static unsigned char bitmap[bytes];
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = TAMIS_BLOOM;
-    want.capacity = last + 1;
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = TAMIS_BLOOM;
+    options.capacity = last + 1;
     tamis_filter *filter;
-    job_check(tamis_create(&want, &filter), "creating a filter");
+    job_check(tamis_create(&options, &filter), "creating a filter");
     uint64_t count = read_stream(argv[1], bitmap, filter);
 
     FILE *missing = fopen(argv[2], "w");

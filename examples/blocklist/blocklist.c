@@ -43,11 +43,11 @@ static bool blocked_exactly(const lists *blocked, const char *name) {
 }
 
 static void read_domains(const char *path, lists *blocked) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = TAMIS_FUSE;
-    want.fpr = fpr;
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = TAMIS_FUSE;
+    options.fpr = fpr;
     tamis_builder *builder;
-    job_check(tamis_builder_create(&want, &builder), "creating a builder");
+    job_check(tamis_builder_create(&options, &builder), "creating a builder");
     blocked->exact = set_create();
     FILE *file = job_open(path);
     char *line = NULL;

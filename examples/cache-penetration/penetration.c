@@ -41,12 +41,12 @@ static uint64_t *make_users(database *users, size_t count) {
 }
 
 static tamis_filter *make_filter(const uint64_t *ids, size_t count) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.capacity = count;
-    want.fpr = fpr;
-    want.needs = TAMIS_NEED_ADD; /* there will be more users */
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.capacity = count;
+    options.fpr = fpr;
+    options.needs = TAMIS_NEED_ADD; /* there will be more users */
     tamis_filter *filter;
-    job_check(tamis_create(&want, &filter), "creating a filter");
+    job_check(tamis_create(&options, &filter), "creating a filter");
     for (size_t i = 0; i < count; i++) {
         char key[24];
         size_t length = (size_t)snprintf(key, sizeof key, "%" PRIu64, ids[i]);

@@ -89,11 +89,11 @@ static tamis_filter *start_or_resume(const char *directory, links *stream) {
     tamis_filter *seen;
     uint64_t position = saved_position(directory, 0);
     if (position == 0) {
-        tamis_options want = TAMIS_OPTIONS_INIT;
-        want.kind = TAMIS_GROWING;
-        want.stage = TAMIS_BLOOM; /* a quarter smaller than the default, and slower */
-        want.fpr = fpr;
-        job_check(tamis_create(&want, &seen), "creating a filter");
+        tamis_options options = TAMIS_OPTIONS_INIT;
+        options.kind = TAMIS_GROWING;
+        options.stage = TAMIS_BLOOM; /* a quarter smaller than the default, and slower */
+        options.fpr = fpr;
+        job_check(tamis_create(&options, &seen), "creating a filter");
         return seen;
     }
     char path[512];

@@ -23,9 +23,9 @@ static size_t key_of(uint64_t user, char key[16]) {
 }
 
 /* Built from all keys, so it has the right size. */
-static tamis_filter *build(const tamis_options *want, uint64_t keys) {
+static tamis_filter *build(const tamis_options *options, uint64_t keys) {
     tamis_builder *builder;
-    job_check(tamis_builder_create(want, &builder), "creating a builder");
+    job_check(tamis_builder_create(options, &builder), "creating a builder");
     char key[16];
     for (uint64_t user = 0; user < keys; user++)
         job_check(tamis_builder_add(builder, key, key_of(user, key)), "adding a key");
@@ -36,9 +36,9 @@ static tamis_filter *build(const tamis_options *want, uint64_t keys) {
 }
 
 /* Filled key by key, without a known number of keys. */
-static tamis_filter *fill(const tamis_options *want, uint64_t keys) {
+static tamis_filter *fill(const tamis_options *options, uint64_t keys) {
     tamis_filter *filter;
-    job_check(tamis_create(want, &filter), "creating a filter");
+    job_check(tamis_create(options, &filter), "creating a filter");
     char key[16];
     for (uint64_t user = 0; user < keys; user++)
         job_check(tamis_add(filter, key, key_of(user, key), NULL), "adding a key");
@@ -47,11 +47,11 @@ static tamis_filter *fill(const tamis_options *want, uint64_t keys) {
 
 static void measure(tamis_kind kind, uint64_t keys) {
     size_t held = 0;
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = kind;
-    want.allocator =
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = kind;
+    options.allocator =
         (tamis_allocator){.alloc = counted_alloc, .free = counted_free, .context = &held};
-    tamis_filter *filter = kind == TAMIS_GROWING ? fill(&want, keys) : build(&want, keys);
+    tamis_filter *filter = kind == TAMIS_GROWING ? fill(&options, keys) : build(&options, keys);
     char key[16];
     for (uint64_t user = 0; user < keys; user++)
         if (!tamis_contains(filter, key, key_of(user, key))) job_fail("false negative: %s", key);

@@ -82,9 +82,9 @@ static uint64_t each_line(const char *path, void (*handle)(names *, const char *
 
 /* The table of names, and the filter: a growing one, because there will be more names. */
 static uint64_t fill(names *taken, const char *path) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = TAMIS_GROWING;
-    job_check(tamis_create(&want, &taken->filter), "creating a filter");
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = TAMIS_GROWING;
+    job_check(tamis_create(&options, &taken->filter), "creating a filter");
     sql(taken, sqlite3_exec(taken->database, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
     uint64_t count = each_line(path, take, taken);
     sql(taken, sqlite3_exec(taken->database, "COMMIT", NULL, NULL, NULL), SQLITE_OK);

@@ -71,11 +71,11 @@ static size_t segment(word_list *words, bool (*is_word)(word_list *, const char 
 }
 
 static void read_words(const char *path, word_list *words) {
-    tamis_options want = TAMIS_OPTIONS_INIT;
-    want.kind = TAMIS_FUSE;
-    want.fpr = fpr;
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    options.kind = TAMIS_FUSE;
+    options.fpr = fpr;
     tamis_builder *builder;
-    job_check(tamis_builder_create(&want, &builder), "creating a builder");
+    job_check(tamis_builder_create(&options, &builder), "creating a builder");
     words->exact = set_create();
     FILE *file = job_open(path);
     char *line = NULL;

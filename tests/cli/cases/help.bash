@@ -65,7 +65,7 @@ check 'did you mean' rc=2 err="unknown option --invrt; did you mean '--invert'\?
 check 'did you mean, by prefix' rc=2 err="did you mean '--line-number'" -- "$TAMIS" query --line f.tamis
 check 'a missing value' rc=2 err='build: missing FILE after -o$' -- "$TAMIS" build -o
 check 'a missing value of a long option' rc=2 err='build: missing N after --seed$' -- "$TAMIS" build --seed
-check 'a value for a flag' rc=2 err='build: --hex takes no value$' -- "$TAMIS" build --hex=1 -o g.tamis
+check 'a value for a flag' rc=2 err='build: --hex has no value$' -- "$TAMIS" build --hex=1 -o g.tamis
 check '--name=value' in='a\n' err='*' -- "$TAMIS" build --output=g.tamis --fpr=0.5
 check '-xVALUE' in='a\n' err='*' -- "$TAMIS" build -fog.tamis -p0.5
 check 'an empty value' rc=2 err='*' in='a\n' -- "$TAMIS" build -f --output=

@@ -77,7 +77,7 @@ check 'save: the key form is stored' in='Q\n' out='Q\n' -- "$TAMIS" uniq --fold-
 check 'save: the key form is applied' in='q\n' out='' -- "$TAMIS" uniq --save t.tamis
 check 'save: not a filter' rc=2 err='not a filter' -- "$TAMIS" uniq --save lines </dev/null
 build st.tamis -k fuse lines
-check 'save: a static filter' rc=2 err='takes no more keys' -- "$TAMIS" uniq --save st.tamis
+check 'save: a static filter' rc=2 err='accepts no more keys' -- "$TAMIS" uniq --save st.tamis
 check 'save: onto an input' rc=2 err='also an input' -- "$TAMIS" uniq --save end1 end1
 check 'save: no directory' rc=2 err="cannot write 'no/x'" -- "$TAMIS" uniq --save no/x
 cp s.tamis before
