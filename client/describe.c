@@ -41,7 +41,7 @@ static void add_static(const redisReply *info, tamis_sharded_facts *facts) {
     facts->stages = 1;
     facts->fpr = strtod(info_word(info, "Error rate"), NULL);
     facts->keyed = info_number(info, "Keyed") != 0;
-    facts->upload_bytes = info_number(info, "Bytes coming");
+    facts->upload_bytes = info_number(info, "Bytes expected");
     facts->upload_received = info_number(info, "Bytes received");
 }
 

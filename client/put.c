@@ -148,7 +148,8 @@ static bool recover(struct put *put) {
     const redisReply *info = request_info(put);
     if (info == NULL) return false;
     put->there = 0;
-    if (info->type == REDIS_REPLY_ARRAY && info_number(info, "Bytes coming") == put->file->length &&
+    if (info->type == REDIS_REPLY_ARRAY &&
+        info_number(info, "Bytes expected") == put->file->length &&
         info_number(info, "Bytes received") <= sent) {
         put->there = info_number(info, "Bytes received");
     } else if (info->type != REDIS_REPLY_ARRAY && !reply_is_error(info, "not found")) {

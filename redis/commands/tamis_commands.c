@@ -89,25 +89,24 @@ static const char *take_chunk(RedisModuleCtx *ctx, struct static_filter *s, cons
     return static_filter_finish(s, c->keyed ? c->secret : NULL);
 }
 
-/* A chunk that failed may have ended the upload that was `coming`: deletes a key without a filter.
- */
+/* A chunk that failed may have ended the upload: removes a key without a filter. */
 static void give_up(RedisModuleCtx *ctx, RedisModuleString *name, const struct key *key,
-                    const struct static_filter *s, bool coming) {
+                    const struct static_filter *s, bool uploading) {
     if (s->staged != NULL) return;
     if (s->filter == NULL) {
         RedisModule_DeleteKey(key->handle);
-        if (coming) RedisModule_Replicate(ctx, "DEL", "s", name);
-    } else if (coming) {
+        if (uploading) RedisModule_Replicate(ctx, "DEL", "s", name);
+    } else if (uploading) {
         RedisModule_Replicate(ctx, "TAMIS.LOAD", "sc", name, "ABORT");
     }
-    if (coming) key_changed(ctx, name, "tamis.load");
+    if (uploading) key_changed(ctx, name, "tamis.load");
 }
 
 /* Returns whether the client must wait for the verification of the file, started by this or another
  * client.  The command runs again then. */
 static bool must_wait(RedisModuleCtx *ctx, struct static_filter *s, const struct chunk *c) {
     const uint8_t *secret = c->keyed ? c->secret : NULL;
-    if (s->coming == NULL || c->offset == 0 || c->offset != s->received || c->total != s->total) {
+    if (s->upload == NULL || c->offset == 0 || c->offset != s->received || c->total != s->total) {
         return false;
     }
     if (static_filter_is_checking(s)) return worker_wait(ctx, tamis_load_command, WORKER_WRITES);
@@ -125,10 +124,10 @@ static int load_chunk(RedisModuleCtx *ctx, RedisModuleString *name, const struct
     if (s == NULL) return reply_error(ctx, "ERR Insufficient memory");
     if (made) RedisModule_ModuleTypeSetValue(key->handle, static_type, s);
     if (must_wait(ctx, s, c)) return REDISMODULE_OK;
-    const bool coming = s->staged != NULL;
+    const bool uploading = s->staged != NULL;
     const char *wrong = take_chunk(ctx, s, c);
     if (wrong != NULL) {
-        give_up(ctx, name, key, s, coming);
+        give_up(ctx, name, key, s, uploading);
         return reply_error(ctx, wrong);
     }
     const bool complete = s->staged == NULL;
@@ -227,7 +226,7 @@ int tamis_info_command(RedisModuleCtx *ctx, RedisModuleString **argv, int argc) 
     RedisModule_ReplyWithDouble(ctx, there ? s->facts->fpr_now : 0);
     reply_text(ctx, "Hash", there ? s->facts->hash : "none");
     reply_field(ctx, "Keyed", s->keyed);
-    reply_field(ctx, "Bytes coming", s->total);
+    reply_field(ctx, "Bytes expected", s->total);
     reply_field(ctx, "Bytes received", s->received);
     return key_close(&key);
 }

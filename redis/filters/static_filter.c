@@ -80,15 +80,15 @@ static void use_file(struct static_filter *s, struct cow_table *file) {
     memcpy(s->secret, f->secret, sizeof s->secret);
 }
 
-static void forget_coming(struct static_filter *s) {
-    s->coming = NULL;
+static void forget_upload(struct static_filter *s) {
+    s->upload = NULL;
     s->staged = NULL;
     s->total = s->received = 0;
 }
 
 void static_filter_abort(struct static_filter *s) {
-    cow_table_drop(s->coming);
-    forget_coming(s);
+    cow_table_drop(s->upload);
+    forget_upload(s);
 }
 
 void static_filter_free(void *filter) {
@@ -109,9 +109,9 @@ size_t static_filter_bytes(const struct static_filter *s) {
 bool static_filter_begin(struct static_filter *s, uint64_t total) {
     static_filter_abort(s);
     if (total == 0 || total > STATIC_MAX || total > SIZE_MAX / 2) return false;
-    s->coming = file_open(total);
-    if (s->coming == NULL) return false;
-    s->staged = file_of(s->coming)->bytes;
+    s->upload = file_open(total);
+    if (s->upload == NULL) return false;
+    s->staged = file_of(s->upload)->bytes;
     s->total = total;
     return true;
 }
@@ -125,8 +125,8 @@ static void uncheck(struct file *f) {
 }
 
 void static_filter_give_back(struct static_filter *s) {
-    struct file *f = s->coming == NULL ? NULL : file_of(s->coming);
-    if (f != NULL && cow_table_is_own(s->coming)) {
+    struct file *f = s->upload == NULL ? NULL : file_of(s->upload);
+    if (f != NULL && cow_table_is_own(s->upload)) {
         uncheck(f);
         memory_free(f->bytes);
         f->bytes = NULL;
@@ -136,7 +136,7 @@ void static_filter_give_back(struct static_filter *s) {
 }
 
 void static_filter_append(struct static_filter *s, const void *bytes, size_t length) {
-    struct file *f = file_of(s->coming);
+    struct file *f = file_of(s->upload);
     const bool there = f->given && s->received + length == s->total &&
                        memcmp(s->staged + s->received, bytes, length) == 0;
     if (!there && f->given) uncheck(f);
@@ -193,7 +193,7 @@ static bool same_secret(const struct file *f, const uint8_t *secret) {
 }
 
 const char *static_filter_finish(struct static_filter *s, const uint8_t *secret) {
-    struct file *f = file_of(s->coming);
+    struct file *f = file_of(s->upload);
     if (f->given && !same_secret(f, secret)) uncheck(f);
     if (!f->given) {
         keep_secret(f, secret);
@@ -204,27 +204,27 @@ const char *static_filter_finish(struct static_filter *s, const uint8_t *secret)
         static_filter_abort(s);
         return wrong;
     }
-    use_file(s, s->coming);
-    forget_coming(s);
+    use_file(s, s->upload);
+    forget_upload(s);
     return NULL;
 }
 
 /* ---- the check ahead */
 
 static void check_in_worker(void *object) {
-    struct cow_table *coming = object;
-    check(file_of(coming));
-    cow_table_drop(coming);
+    struct cow_table *upload = object;
+    check(file_of(upload));
+    cow_table_drop(upload);
 }
 
 void static_filter_check(struct static_filter *s, const void *bytes, size_t length,
                          const uint8_t *secret) {
-    struct file *f = file_of(s->coming);
+    struct file *f = file_of(s->upload);
     if (f->given) uncheck(f);
     memcpy(s->staged + s->received, bytes, length);
     keep_secret(f, secret);
     f->given = true;
-    worker_give(check_in_worker, cow_table_take(s->coming));
+    worker_give(check_in_worker, cow_table_take(s->upload));
 }
 
 static bool is_checked(const struct file *f) {
@@ -232,13 +232,13 @@ static bool is_checked(const struct file *f) {
 }
 
 bool static_filter_is_checking(const struct static_filter *s) {
-    const struct file *f = s->coming == NULL ? NULL : file_of(s->coming);
+    const struct file *f = s->upload == NULL ? NULL : file_of(s->upload);
     return f != NULL && f->given && !is_checked(f);
 }
 
 bool static_filter_is_checked(const struct static_filter *s, const void *bytes, size_t length,
                               const uint8_t *secret) {
-    const struct file *f = s->coming == NULL ? NULL : file_of(s->coming);
+    const struct file *f = s->upload == NULL ? NULL : file_of(s->upload);
     return f != NULL && f->given && is_checked(f) && same_secret(f, secret) &&
            s->received + length == s->total && memcmp(s->staged + s->received, bytes, length) == 0;
 }
@@ -249,7 +249,7 @@ struct static_filter *static_filter_copy(const struct static_filter *from) {
     struct static_filter *s = static_filter_create();
     if (s == NULL) return NULL;
     if (from->file != NULL) use_file(s, cow_table_take(from->file));
-    if (from->coming == NULL) return s;
+    if (from->upload == NULL) return s;
     if (static_filter_begin(s, from->total)) {
         static_filter_append(s, from->staged, (size_t)from->received);
         return s;

@@ -23,7 +23,7 @@ struct static_filter {
     /* The file being loaded. */
     uint8_t *staged;
     uint64_t total, received;
-    struct cow_table *coming; /* owns the above */
+    struct cow_table *upload; /* owns the above */
 };
 
 struct static_filter *static_filter_create(void);
