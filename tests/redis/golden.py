@@ -8,6 +8,9 @@
 
 In a reply * stands for anything.  The replies are those of RedisBloom 8.x, recorded by `record`,
 but for those after a comment that begins with "# ours:".
+
+Each filter has a random secret.  A filter that reports an item as absent is nearly empty or has a
+rate of 1e-9, so that a false positive changes a reply in less than one of 10^9 runs.
 """
 import fnmatch
 import re

@@ -35,7 +35,7 @@ def encode(arguments):
 
 
 class Client:
-    def __init__(self, port, protocol=2, timeout=60.0, host="127.0.0.1"):
+    def __init__(self, port, protocol=2, timeout=120.0, host="127.0.0.1"):
         self.port = port
         self.socket = socket.create_connection((host, port), timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

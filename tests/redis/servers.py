@@ -30,13 +30,15 @@ COMMAND = os.environ.get("TAMIS", "")
 VECTORS = os.environ.get("TAMIS_VECTORS") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "..", "vectors")
 PRELOAD = os.environ.get("TAMIS_REDIS_PRELOAD", "")  # the sanitizer's library
+READY = "Ready to accept connections"  # in the log of a server
+PATIENCE = 120  # seconds: a process may wait long for a processor on a busy machine
 _libc = ctypes.CDLL(None)
 
 
 def need(*programs):
     for program in programs:
         if shutil.which(program) is None:
-            raise Skip("%s is not here" % program)
+            raise Skip("%s is not installed" % program)
 
 
 def _die_with_parent():
@@ -52,11 +54,28 @@ def _is_free(port):
             return False
 
 
+_reserved = []  # sockets that reserve ports, until the process ends
+
+
+def _reserve(port):
+    """Reserves a port among all tests on this machine, also while its server is down."""
+    token = socket.socket(socket.AF_UNIX)
+    try:
+        token.bind("\0tamis-redis-port-%d" % port)  # abstract: no file remains
+    except OSError:
+        token.close()
+        return False
+    _reserved.append(token)
+    return True
+
+
 def free_port():
-    """A port whose cluster bus port is free as well."""
+    """A port for this process alone, and its cluster bus port (+ 10000).  Both are below the range
+    from which the system takes ports for outgoing connections.  The generator is not that of the
+    tests, whose seed may be the same in several processes."""
     while True:
-        port = random.randrange(20000, 32000)
-        if _is_free(port) and _is_free(port + 10000):
+        port = random.SystemRandom().randrange(12000, 22000)
+        if _is_free(port) and _is_free(port + 10000) and _reserve(port):
             return port
 
 
@@ -70,8 +89,9 @@ class Server:
         self.directory = directory or tempfile.mkdtemp(prefix="tamis-redis.")
         self.process = None
         self.clients = []
-        self.control = None  # a connection for questions about the server itself
+        self.control = None  # a connection for the state of the server itself
         self.port = 0
+        self.starts = 0  # of servers in this directory that were ready
 
     def __enter__(self):
         try:
@@ -114,15 +134,21 @@ class Server:
             environment["LD_PRELOAD"] = PRELOAD
             environment.setdefault("ASAN_OPTIONS", "detect_leaks=0:abort_on_error=1:"
                                    "allocator_may_return_null=1")
+        self.starts = self.log().count(READY)
         with open(os.path.join(self.directory, "out"), "ab") as out:
             self.process = subprocess.Popen(words, stdout=out, stderr=out, env=environment,
                                             preexec_fn=_die_with_parent)
 
-    def _ready(self, seconds=60):
-        end = time.monotonic() + seconds
+    def _ready(self):
+        """Waits until the process accepts commands.  The log shows that the port is its own, and
+        not that of another server."""
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 return False
+            time.sleep(0.02)
+            if self.log().count(READY) == self.starts:
+                continue
             try:
                 client = Client(self.port)
                 reply = client.call("PING")
@@ -131,7 +157,6 @@ class Server:
                     return True
             except (OSError, Broken):
                 pass
-            time.sleep(0.02)
         return False
 
     def kill(self):
@@ -156,7 +181,7 @@ class Server:
                 assert self.client().call("SAVE") == "OK"
             self.process.terminate()
             try:
-                self.process.wait(30)
+                self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
@@ -202,15 +227,23 @@ class Server:
             raise AssertionError("the server does not answer")
         fresh.close()
 
-    def client(self, protocol=2, timeout=60.0):
+    def client(self, protocol=2, timeout=PATIENCE):
         client = Client(self.port, protocol, timeout)
         self.clients.append(client)
         return client
 
-    def info(self, field):
-        if self.control is None:
+    def state(self, *command):
+        """The reply to a command about the server, on a connection that is kept for that."""
+        try:
+            if self.control is None:
+                self.control = self.client()
+            return self.control.call(*command)
+        except Broken:  # CLIENT KILL
             self.control = self.client()
-        for line in self.control.do("INFO", "everything").decode(errors="replace").splitlines():
+            return self.control.call(*command)
+
+    def info(self, field):
+        for line in self.state("INFO", "everything").decode(errors="replace").splitlines():
             if line.startswith(field + ":"):
                 return line.split(":", 1)[1]
         return None
@@ -223,10 +256,8 @@ class Server:
         until(lambda: self.info("bf_background_jobs") == "0", what="the end of the work behind")
 
     def cpu_seconds(self):
-        """User and system time of the process."""
-        with open("/proc/%d/stat" % self.process.pid) as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """User and system time of the process: clock_getcpuclockid(3)."""
+        return time.clock_gettime(~self.process.pid << 3 | 2)
 
 
 def _around(text, word):
@@ -234,14 +265,20 @@ def _around(text, word):
     return text[max(0, at - 500):at + 3000]
 
 
-def until(condition, seconds=30, what="it"):
-    """Waits for the condition to become true."""
+def happens(condition, seconds):
+    """Waits for the condition to become true; returns whether it did."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
-            return
+            return True
         time.sleep(0.05)
-    raise AssertionError("%s did not happen within %d seconds" % (what, seconds))
+    return False
+
+
+def until(condition, what="it"):
+    """Waits for the condition to become true."""
+    if not happens(condition, PATIENCE):
+        raise AssertionError("%s did not happen within %d seconds" % (what, PATIENCE))
 
 
 def follow(replica, primary):
@@ -253,13 +290,20 @@ def follow(replica, primary):
 
 
 def caught_up(primary, replicas=1):
-    """All that the primary has written is on its replicas.  (WAIT asks about the writes of its
-    own connection, so it makes one.)"""
+    """Waits until all writes of the primary are on its replicas.  (WAIT is about the writes of its
+    own connection, so there is one.)"""
     client = primary.client()
     client.do("SET", "caught-up", "1")
     client.do("DEL", "caught-up")
-    if client.do("WAIT", str(replicas), "20000") < replicas:
+    if client.do("WAIT", str(replicas), str(PATIENCE * 900)) < replicas:
         raise AssertionError("the replica does not keep up")
+    client.close()
+
+
+# A node that does not reply to the others for this long counts as failed, and its replica takes
+# over.  MIGRATE of 200 MB blocks two nodes for seconds, on a busy machine for many.
+NODE_TIMEOUT_MS = 1000 * PATIENCE
+SHORT_TIMEOUT_MS = 5000  # after a primary was killed
 
 
 class Cluster:
@@ -268,8 +312,11 @@ class Cluster:
     def __init__(self, module=None, options=()):
         need("redis-server", "redis-cli")
         self.servers = [Server(module=module, options=[
-            "--cluster-enabled", "yes", "--cluster-node-timeout", "2000",
-            "--cluster-replica-validity-factor", "0", *options]) for _ in range(6)]
+            "--cluster-enabled", "yes", "--cluster-node-timeout", str(NODE_TIMEOUT_MS),
+            "--cluster-replica-validity-factor", "0",
+            # A replica that lags behind by a large key is not disconnected.
+            "--client-output-buffer-limit", "replica", "0", "0", "0", *options])
+            for _ in range(6)]
 
     def __enter__(self):
         try:
@@ -303,9 +350,11 @@ class Cluster:
 
     @staticmethod
     def _settled(server):
-        lines = server.client().do("CLUSTER", "NODES").decode().splitlines()
+        nodes, state = server.state("CLUSTER", "NODES"), server.state("CLUSTER", "INFO")
+        if isinstance(nodes, Error) or isinstance(state, Error):
+            return False  # it loads
+        lines, state = nodes.decode().splitlines(), state.decode()
         slaves = sum(" slave " in line or "myself,slave " in line for line in lines)
-        state = server.client().do("CLUSTER", "INFO").decode()
         link = server.info("master_link_status")
         return "cluster_state:ok" in state and slaves == 3 and link in (None, "up")
 
@@ -320,11 +369,47 @@ class Cluster:
         return [s for s in self.servers if s.alive() and s.info("role") == "master"]
 
     def owner(self, slot, seen_by=None):
-        for start, end, primary, *_ in (seen_by or self.primaries()[0]).client().do(
-                "CLUSTER", "SLOTS"):
+        """The server that has the slot, by the map of a node; None if that has no map now."""
+        slots = (seen_by or self.primaries()[0]).state("CLUSTER", "SLOTS")
+        for start, end, primary, *_ in [] if isinstance(slots, Error) else slots:
             if start <= slot <= end:
                 return next(s for s in self.servers if s.port == primary[1])
-        raise AssertionError("nobody has slot %d" % slot)
+        return None
+
+    def fail(self, victim):
+        """Kills a primary and waits until its replica has taken over."""
+        victim.kill()
+        self._set_timeout(SHORT_TIMEOUT_MS)
+        alive = [s for s in self.servers if s.alive()]
+        until(lambda: all(self._is_without(victim, s) for s in alive), what="the failover")
+        self._set_timeout(NODE_TIMEOUT_MS)
+
+    @staticmethod
+    def _is_without(victim, server):
+        """Are all slots those of others than the victim, by the map of this server?"""
+        slots = server.state("CLUSTER", "SLOTS")
+        if isinstance(slots, Error):
+            return False
+        return all(primary[1] != victim.port for _, _, primary, *_ in slots)
+
+    def _set_timeout(self, milliseconds):
+        for server in self.servers:
+            if server.alive():
+                assert server.state("CONFIG", "SET", "cluster-node-timeout", milliseconds) == "OK"
+
+    def hand_over(self, replica):
+        """Makes a replica take over from its primary.  On a busy machine the server may give up
+        after some seconds: then once more."""
+        def is_primary():
+            return replica.info("role") == "master"
+
+        for _ in range(8):
+            if is_primary():
+                return
+            replica.state("CLUSTER", "FAILOVER")
+            if happens(is_primary, PATIENCE / 8):
+                return
+        raise AssertionError("the replica does not take over")
 
     def move_slot(self, slot, target):
         """As redis-cli moves one, with the steps apart so that a test can stand between them."""

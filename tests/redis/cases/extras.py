@@ -4,9 +4,10 @@ import os
 import tempfile
 import time
 
+from chance import most
 from hostile import chunks
 from resp import Error
-from servers import PRELOAD, Server, Skip, caught_up, follow, tamis, until
+from servers import PATIENCE, PRELOAD, Server, Skip, caught_up, follow, tamis, until
 from sizes import some
 
 ITEMS = ["item-%d" % i for i in range(2000)]
@@ -37,7 +38,7 @@ def test_merge():
         # one that expires goes on expiring
         c.do("EXPIRE", "c", "1000")
         assert c.do("BF.MERGE", "c", "a") == "OK"
-        assert c.do("TTL", "c") in (999, 1000)
+        assert 500 < c.do("TTL", "c") <= 1000
 
 
 def test_merge_again():
@@ -116,48 +117,80 @@ def test_merge_survives():
 
 # ---- windows
 
+CLOCKS_DIFFER = 0.002  # seconds that the clocks of test and server may drift apart in a window
+
+
+class Adds:
+    """Items added to a filter with a window, in which each stays for `least` to `most` seconds.
+
+    The server adds an item between the times `before` and `after`, and a query runs between `sent`
+    and `received`.  So, however long a process waits for a processor, an item is present if the
+    reply was received within `least` after `before`, and absent if the query was sent later than
+    `most` after `after`."""
+
+    def __init__(self, client, least, most):
+        self.c, self.least, self.most = client, least - CLOCKS_DIFFER, most + CLOCKS_DIFFER
+        self.before, self.after = {}, {}
+
+    def add(self, *items):
+        before = time.monotonic()
+        replies = self.c.do("BF.MADD", "w", *items)
+        for item in items:
+            self.before[item], self.after[item] = before, time.monotonic()
+        return replies
+
+    def found(self, *items, client=None):
+        """Queries the items and checks the replies; returns the number of items that had to be
+        present, and the replies."""
+        sent = time.monotonic()
+        replies = (client or self.c).do("BF.MEXISTS", "w", *items)
+        received, present = time.monotonic(), 0
+        for item, reply in zip(items, replies):
+            if received - self.before[item] < self.least:
+                present += 1
+                assert reply == 1, "%s is gone after %.3f s" % (item, received - self.before[item])
+            elif sent - self.after[item] > self.most:
+                assert reply == 0, "%s stays for %.3f s" % (item, sent - self.after[item])
+        return present, replies
+
+
 def test_window():
     """An item stays for the window and is gone after it."""
     with Server() as server:
         c = server.client()
         c.do("BF.RESERVE", "w", "0.001", "1000", "WINDOW", "2", "GENERATIONS", "4")
-        start = time.monotonic()
-        assert c.do("BF.MADD", "w", *ITEMS[:50]) == [1] * 50
-        last = {}
-        while time.monotonic() - start < 1.8:
-            assert c.do("BF.MEXISTS", "w", *ITEMS[:50]) == [1] * 50, time.monotonic() - start
-            item = "late-%d" % len(last)
-            c.do("BF.ADD", "w", item)
-            last[item] = time.monotonic()
+        adds, late = Adds(c, 2, 2.5), []
+        assert adds.add(*ITEMS[:50]) == [1] * 50
+        while adds.found(ITEMS[0])[1] == [1]:
+            adds.found(*ITEMS[:50], *late)
+            if len(late) < 18:
+                late.append("late-%d" % len(late))
+                adds.add(late[-1])
             time.sleep(0.1)
-        while c.do("BF.EXISTS", "w", ITEMS[0]):
-            assert time.monotonic() - start < 4, "it never goes"
-            fresh = [i for i, when in last.items() if time.monotonic() - when < 1.7]
-            assert all(c.do("BF.MEXISTS", "w", *fresh)) if fresh else True
-            time.sleep(0.05)
-        assert sum(c.do("BF.MEXISTS", "w", *ITEMS[:50])) == 0
-        assert c.do("BF.CARD", "w") <= len(last)
-        # An item that comes again stays longer.
-        c.do("BF.ADD", "w", "kept")
-        for _ in range(8):
+        assert sum(adds.found(*ITEMS[:50])[1]) == 0
+        assert c.do("BF.CARD", "w") <= len(late)
+        # An item that is added again stays longer.
+        start, present = time.monotonic(), 0
+        while present < 8 or time.monotonic() - start < 3:
+            adds.add("kept")
             time.sleep(0.4)
-            assert c.do("BF.EXISTS", "w", "kept") == 1
-            c.do("BF.ADD", "w", "kept")
+            present += adds.found("kept")[0]
 
 
 def test_window_is_not_turned_ahead():
-    """A client that turns a window to a time to come would have it stand still until then."""
+    """A client that turned a window to a time to come would make it stand still until then."""
     with Server() as server:
         c = server.client()
         c.do("BF.RESERVE", "w", "0.01", "100", "WINDOW", "1")
-        c.do("BF.ADD", "w", "x")
-        now = int(time.time() * 4)
-        for epoch in (now + 10, 1 << 59, (1 << 59) + 1, "x", "-1"):
-            assert c.call("TAMIS.TURN", "w", str(epoch)) == "ERR bad epoch", epoch
-        assert c.do("BF.EXISTS", "w", "x") == 1
-        until(lambda: c.do("BF.EXISTS", "w", "x") == 0, what="the end of the window")
-        assert c.do("BF.ADD", "w", "y") == 1
-        until(lambda: c.do("BF.EXISTS", "w", "y") == 0, what="the end of the next window")
+        adds, present = Adds(c, 1, 1.25), 0
+        while present == 0:  # a busy machine may not manage that within the window
+            adds.add("x")
+            for epoch in (int(time.time() * 4) + 4 * PATIENCE, 1 << 59, (1 << 59) + 1, "x", "-1"):
+                assert c.call("TAMIS.TURN", "w", str(epoch)) == "ERR bad epoch", epoch
+            present = adds.found("x")[0]
+        until(lambda: adds.found("x")[1] == [0], what="the end of the window")
+        assert adds.add("y") == [1]
+        until(lambda: adds.found("y")[1] == [0], what="the end of the next window")
 
 
 def test_window_of_uneven_steps():
@@ -165,12 +198,22 @@ def test_window_of_uneven_steps():
     with Server() as server:
         c = server.client()
         c.do("BF.RESERVE", "w", "0.0001", "1000", "WINDOW", "1", "GENERATIONS", "64")
+        adds = Adds(c, 1, 1.04)
         for item in ITEMS[:some(2, 50)]:
-            start = time.monotonic()
-            c.do("BF.ADD", "w", item)
-            while c.do("BF.EXISTS", "w", item):
-                assert time.monotonic() - start < 2, "it never goes"
-            assert time.monotonic() - start >= 1, time.monotonic() - start
+            adds.add(item)
+            while adds.found(item)[1] == [1]:
+                pass
+
+
+def _largest(c, seconds, first):
+    """The most memory that the filter takes while items are added for some time."""
+    end, size, n = time.monotonic() + seconds, 0, first
+    while time.monotonic() < end:
+        c.do("BF.MADD", "w", *["%d-%d" % (n, i) for i in range(50)])
+        n += 1
+        size = max(size, c.do("MEMORY", "USAGE", "w"))
+        time.sleep(0.03)
+    return size
 
 
 def test_window_is_bounded():
@@ -178,16 +221,14 @@ def test_window_is_bounded():
     with Server() as server:
         c = server.client()
         c.do("BF.RESERVE", "w", "0.01", "2000", "WINDOW", "1", "GENERATIONS", "4")
-        sizes = []
-        end = time.monotonic() + some(5, 20)
-        n = 0
-        while time.monotonic() < end:
-            c.do("BF.MADD", "w", *["%d-%d" % (n, i) for i in range(50)])
-            n += 1
-            sizes.append(c.do("MEMORY", "USAGE", "w"))
-            time.sleep(0.03)
-        half = len(sizes) // 2
-        assert max(sizes[half:]) <= 1.3 * max(sizes[:half]), (max(sizes[:half]), max(sizes[half:]))
+        # On a busy machine a period may have pauses, and fewer items than the next.  If the filter
+        # grew by the same amount in each, the ratios would be 2, 3/2 and 4/3.
+        sizes = [_largest(c, some(2.5, 10), 0)]
+        for period in range(1, 4):
+            sizes.append(_largest(c, some(2.5, 10), period * 10000))
+            if sizes[-1] <= 1.3 * sizes[-2]:
+                return
+        raise AssertionError("the filter grows: %s bytes" % sizes)
 
 
 def test_window_comes_in_chunks():
@@ -203,8 +244,17 @@ def test_window_comes_in_chunks():
         c.do("TAMIS.TURN", "again", str(int(time.time() / 0.625)))
         for at, piece in pieces:
             c.do("BF.LOADCHUNK", "again", str(at), piece)
-        assert c.do("BF.ADD", "again", "new") == 1
+        assert 1 in c.do("BF.MADD", "again", *OTHERS[:5])  # some may be false positives
         assert c.do("BF.MEXISTS", "again", *ITEMS[:50]) == [1] * 50
+
+
+def _added_to_both(primary, adds, client, *items):
+    """Adds items to a primary until its replica reports them within the window."""
+    present = 0
+    while present < len(items):
+        adds.add(*items)
+        caught_up(primary)
+        present = adds.found(*items, client=client)[0]
 
 
 def test_window_on_replica():
@@ -212,15 +262,13 @@ def test_window_on_replica():
         follow(replica, primary)
         c, r = primary.client(), replica.client()
         c.do("BF.RESERVE", "w", "0.001", "1000", "WINDOW", "1", "GENERATIONS", "2")
-        c.do("BF.MADD", "w", *ITEMS[:50])
-        caught_up(primary)
-        assert r.do("BF.MEXISTS", "w", *ITEMS[:50]) == [1] * 50
+        adds = Adds(c, 1, 1.5)
+        _added_to_both(primary, adds, r, *ITEMS[:50])
         time.sleep(2.2)
-        c.do("BF.ADD", "w", "new")
-        caught_up(primary)
+        _added_to_both(primary, adds, r, "new")
         for client in (c, r):
-            assert sum(client.do("BF.MEXISTS", "w", *ITEMS[:50])) == 0
-            assert client.do("BF.EXISTS", "w", "new") == 1
+            assert sum(adds.found(*ITEMS[:50], client=client)[1]) == 0
+            adds.found("new", client=client)
 
 
 # ---- limits and rates
@@ -263,8 +311,8 @@ def test_cuckoo_rate():
                 items = ["in-%d" % i for i in range(part, part + 1000)]
                 assert c.do("CF.INSERT", "c", "ITEMS", *items) == [1] * 1000
             wrong[rate] = sum(sum(c.do("CF.MEXISTS", "c", *["out-%d" % i for i in range(p, p + 1000)]))
-                              for p in range(0, 100000, 1000)) / 100000
-            assert wrong[rate] <= float(rate) + 5 * (float(rate) / 100000) ** 0.5 + 1e-5, wrong
+                              for p in range(0, 100000, 1000))
+            assert wrong[rate] <= most(100000, float(rate)), wrong
             c.do("DEL", "c")
         assert wrong["0.05"] > 10 * wrong["0.001"], wrong
         for rate in ("0", "1", "2", "nan", "x", ""):
@@ -283,9 +331,11 @@ def test_finest_rates():
             c.do("CF.RESERVE", keys[3], "100", "ERROR", rate, "EXPANSION", "2")
             c.do("BF.RESERVE", keys[4], rate, "3000000")  # of more than one segment
             c.do("BF.RESERVE", keys[5], rate, "3000000", "NONSCALING")
+            real = float(c.do("BF.INFO", keys[0], "ERROR")[0])
+            assert real >= 2.0**-48, rate
             for key in (keys[0], keys[2], keys[4], keys[5]):
-                assert c.do("BF.MADD", key, *ITEMS) == [1] * len(ITEMS), (key, rate)
-            assert float(c.do("BF.INFO", keys[0], "ERROR")[0]) >= 2.0**-48, rate
+                wrong = c.do("BF.MADD", key, *ITEMS).count(0)
+                assert wrong <= most(len(ITEMS), real), (key, rate, wrong)
             for part in range(0, 20000, 1000):  # grown beyond any part of the rate
                 items = ["in-%d" % i for i in range(part, part + 1000)]
                 assert c.do("CF.INSERT", keys[3], "ITEMS", *items) == [1] * 1000, (part, rate)

@@ -4,6 +4,7 @@ import math
 import struct
 import time
 
+from chance import absent
 from resp import Error, encode
 from servers import PRELOAD, Server, Skip, until
 from sizes import some
@@ -241,12 +242,12 @@ def test_digest_tells():
     with Server() as server:
         c = server.client()
         fill(c)
-        for key, add in (("bf", ["BF.ADD", "copy", "something else"]),
-                         ("cf", ["CF.ADD", "copy", "something else"])):
+        for key in ("bf", "cf"):
+            verb = key.upper()
             c.do("COPY", key, "copy", "REPLACE")
             one, two = c.do("DEBUG", "DIGEST-VALUE", key, "copy")
             assert one == two
-            c.do(*add)
+            assert c.do(verb + ".ADD", "copy", absent(c, verb, "copy")) == 1
             assert c.do("DEBUG", "DIGEST-VALUE", "copy")[0] != one
         digests = c.do("DEBUG", "DIGEST-VALUE", *BLOOMS, *CUCKOOS)
         assert len(set(digests)) == len(digests)

@@ -1,7 +1,7 @@
 """tamis redis put: files to keys, on one server and on a cluster, and what comes in between.
 
-An upload is caught in the middle by stopping its process (SIGSTOP) as soon as the server tells
-that some bytes are there and some are not.
+An upload is caught in the middle by stopping its process (SIGSTOP) as soon as the server reports
+that some bytes have arrived and many have not.
 """
 import contextlib
 import json
@@ -11,12 +11,15 @@ import subprocess
 import tempfile
 import time
 
-from servers import COMMAND, Cluster, Server, Skip, has_redis_command, tamis, until
+from servers import COMMAND, PATIENCE, Cluster, Server, Skip, has_redis_command, tamis, until
 
 KEYS = ["key-%d" % i for i in range(2000)]
 OTHERS = ["other-%d" % i for i in range(2000)]
 OLD = ["old-%d" % i for i in range(500)]
 SECRET = "00112233445566778899aabbccddeeff"
+# Twice what a client sends before it reads the replies (client/put.c).  If more than that is
+# missing, the bytes in the buffers of the system do not complete the file.
+MISSING_MIN = 16 << 20
 
 
 def _lines(items):
@@ -57,19 +60,52 @@ class To:
                                 env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
 
     def stopped(self, server, name, *words):
-        """An upload to `name` that stands still in the middle."""
+        """An upload to `name` that is stopped in the middle.  On a busy machine an upload may end
+        before this process runs again: then it restores the key and starts another."""
         client = server.client()
-        process = self.start("put", name, *words)
-        while True:
-            coming, received = _coming(client, name)
-            if 0 < received < coming:
-                process.send_signal(signal.SIGSTOP)
-                time.sleep(0.02)
-                if 0 < _coming(client, name)[1] < coming:
-                    return process
-                process.send_signal(signal.SIGCONT)
-            if process.poll() is not None:
-                raise AssertionError("it was too fast: %s" % process.stderr.read())
+        large = _is_large(client, name)  # the same file: there is nothing to put back
+        before = None if large else client.do("DUMP", name)
+        for _ in range(50):
+            process = self.start("put", name, *words)
+            if _stop_midway(process, client, name):
+                return process
+            _finish(process)
+            if not large:
+                client.do("DEL", name)
+            if before is not None:
+                client.do("RESTORE", name, "0", before)
+        raise AssertionError("every upload ends before it can be stopped")
+
+
+def _stop_midway(process, client, name):
+    """Stops the process in the middle of its upload; False if that has ended."""
+    while process.poll() is None:
+        if not _is_midway(client, name):
+            continue
+        process.send_signal(signal.SIGSTOP)
+        until(lambda: _is_still(process), what="the stop")
+        if _is_midway(client, name):
+            return True
+        process.send_signal(signal.SIGCONT)
+    return False
+
+
+def _is_midway(client, name):
+    expected, received = _upload(client, name)
+    return 0 < received < expected - MISSING_MIN
+
+
+def _is_still(process):
+    """Is the process stopped, or has it ended?"""
+    if process.poll() is not None:
+        return True
+    with open("/proc/%d/stat" % process.pid) as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "T"
+
+
+def _is_large(client, name):
+    """Is the filter there that _large builds?"""
+    return _info(client, name).get("File size", 0) > 1 << 20
 
 
 def _info(client, name):
@@ -77,13 +113,13 @@ def _info(client, name):
     return dict(zip(fields[::2], fields[1::2])) if isinstance(fields, list) else {}
 
 
-def _coming(client, name):
+def _upload(client, name):
     fields = _info(client, name)
-    return fields.get("Bytes coming", 0), fields.get("Bytes received", 0)
+    return fields.get("Bytes expected", 0), fields.get("Bytes received", 0)
 
 
 def _finish(process, code=0):
-    out, error = process.communicate(timeout=120)
+    out, error = process.communicate(timeout=2 * PATIENCE)
     assert process.returncode == code, (process.returncode, out, error)
     return error
 
@@ -226,17 +262,17 @@ def test_killed():
         process.wait()
         said = to("query", "fresh", data=b"x\n", check=(2,)).stderr
         assert b"'fresh' is incomplete" in said, said
-        assert b"coming" in to("info", "fresh").stdout
+        assert b"upload" in to("info", "fresh").stdout
         to("drop", "fresh")
         to("put", "k", _build(directory, "old", OLD, "-k", "fuse"))
         process = to.stopped(server, "k", large)
         process.kill()
         process.wait()
         _serves(to, "k", OLD)
-        assert _coming(client, "k")[0] == os.path.getsize(large)
+        assert _upload(client, "k")[0] == os.path.getsize(large)
         to("put", "k", _build(directory, "new", KEYS, "-k", "ribbon"))
         _serves(to, "k", KEYS, OLD)
-        assert _coming(client, "k") == (0, 0)
+        assert _upload(client, "k") == (0, 0)
 
 
 def test_interrupted():
@@ -254,7 +290,7 @@ def test_interrupted():
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGCONT)
         assert b"stopped; the old filter stays in use" in _finish(process, -signal.SIGINT)
-        assert _coming(client, "k") == (0, 0)
+        assert _upload(client, "k") == (0, 0)
         _serves(to, "k", OLD)
         # Also while no server replies.
         process = to.stopped(server, "k", large)
@@ -264,7 +300,7 @@ def test_interrupted():
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         assert b"stopped" in _finish(process, -signal.SIGINT)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30  # half of its patience
         server.revive()
 
 
@@ -281,7 +317,7 @@ def test_lost_connections():
                 client.do("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
             _finish(process)
             _serves(to, "k", KEYS)
-        assert _coming(client, "k") == (0, 0)
+        assert _upload(client, "k") == (0, 0)
 
 
 def test_server_comes_back():
@@ -303,14 +339,17 @@ def test_two_at_once():
         to = To(server.port)
         one = _build(directory, "one", KEYS, "-k", "bloom", "-n", "20M", "-p", "0.1%")
         two = _build(directory, "two", OLD, "-k", "bloom", "-n", "20M", "-p", "0.1%")
-        done = 0
-        for _ in range(3):
-            first, second = to.start("put", "k", one), to.start("put", "k", two)
-            for process in (first, second):
-                said = process.communicate(timeout=120)[1]
+        won = 0
+        for _ in range(50):
+            processes = [to.start("put", "k", path) for path in (one, two)]
+            for process in processes:
+                said = process.communicate(timeout=2 * PATIENCE)[1]
                 assert process.returncode == 0 or b"another client is uploading" in said, said
-                done += process.returncode == 0
-        assert done >= 3, done
+            # Each gives up after some attempts.  On a busy machine both may.
+            won += any(process.returncode == 0 for process in processes)
+            if won == 3:
+                break
+        assert won == 3, won
         found = to("query", "-c", "k", data=_lines(KEYS), check=(0, 1)).stdout
         _serves(to, "k", *((KEYS, OLD) if found == b"2000\n" else (OLD, KEYS)))
 
@@ -335,7 +374,7 @@ def test_cluster():
         process = to.stopped(source, "k", large)
         for _ in cluster.move_slot(slot, target):
             pass
-        assert _coming(target.client(), "k")[1] > 0  # the half that was there has moved as well
+        assert _upload(target.client(), "k")[1] > 0  # the half that was there has moved as well
         process.send_signal(signal.SIGCONT)
         _finish(process)
         _serves(to, "k", KEYS)
@@ -349,8 +388,10 @@ def test_cluster():
         list(move)
         _serves(to, "k", KEYS)
 
-        # Slots move all the time.
-        process = to.start("put", "k", large)
+        # Slots move all the time.  (From the beginning of the upload: a client does not connect to
+        # servers that are blocked for seconds, as two are by a move.)
+        process, client = to.start("put", "k", large), source.client()
+        until(lambda: process.poll() is not None or _upload(client, "k")[1] > 0, what="the upload")
         while process.poll() is None:
             for to_node in (target, source):
                 list(cluster.move_slot(slot, to_node))
@@ -362,8 +403,7 @@ def test_cluster():
         to("put", "k", _build(directory, "old", OLD, "-k", "fuse"), "--replicas", "1")
         process = to.stopped(cluster.owner(slot), "k", large, "--replicas", "1")
         victim = cluster.owner(slot)
-        victim.kill()
-        until(lambda: cluster.owner(slot) is not victim, what="the failover")
+        cluster.fail(victim)
         _serves(to, "k", OLD)
         process.send_signal(signal.SIGCONT)
         # Its primary has no replica any more: enough to be there, not to be confirmed.

@@ -1,6 +1,7 @@
 """A primary and its replicas: the same filters, whatever was done and however it arrived."""
 import random
 
+from chance import absent
 from servers import Server, caught_up, follow, until
 from sizes import some
 
@@ -66,7 +67,9 @@ def test_refused_items():
                 c.call("BF.MADD", "b%d" % n, *ITEMS[at:at + 400])
             for item in ITEMS[:50]:
                 c.call("CF.ADD", "c%d" % n, item)
-            assert "limit" in c.call("CF.ADD", "c%d" % n, "one more")
+            # Copies of a present item may still be counted, and a false positive is one.
+            more = [str(c.call("CF.ADD", "c%d" % n, "one more %d" % i)) for i in range(5)]
+            assert sum("limit" in reply for reply in more) >= 3, more
         _same(primary, replica)
 
 
@@ -265,9 +268,10 @@ def test_only_what_was_done():
                         ["BF.MERGE", "large", "same"]):
             assert bytes_for(command) < 1000, command[:3]
         # What one of them lacks is a change.
-        c.do("BF.ADD", "part", "another")
+        another = absent(c, "BF", "part", "b")
+        assert c.do("BF.ADD", "part", another) == 1
         before = int(primary.info("master_repl_offset"))
-        assert c.do("BF.MERGE", "b", "part") == "OK" and c.do("BF.EXISTS", "b", "another") == 1
+        assert c.do("BF.MERGE", "b", "part") == "OK" and c.do("BF.EXISTS", "b", another) == 1
         assert int(primary.info("master_repl_offset")) > before
         _same(primary, replica)
 

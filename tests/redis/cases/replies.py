@@ -30,8 +30,9 @@ def test_resp3():
 def _rows(c, kind):
     """Results of all patterns, queried together and one by one; `kind` is their type."""
     assert c.do("FLUSHALL") == "OK"
-    c.do("BF.RESERVE", "b", "0.01", "1000000")  # so large that none is wrong
-    c.do("CF.RESERVE", "c", "20000", "ERROR", "0.0000001")
+    # So large, and at such a rate, that there is no false positive.
+    c.do("BF.RESERVE", "b", "0.01", "1000000")
+    c.do("CF.RESERVE", "c", "1000000", "ERROR", "0.000000001")
     for width in (*range(1, 41), 100, 127, 128, 129, 137, 300):
         words = ["%d-%d" % (width, i) for i in range(width)]
         known = [w for w in words if random.random() < 0.5] or words[:1]
@@ -63,6 +64,7 @@ def test_rows_elsewhere():
         for protocol in (2, 3):
             c = server.client(protocol)
             c.do("FLUSHALL")
+            c.do("BF.RESERVE", "b", "0.000000001", "10000")  # without false positives
             words = ["w%d" % i for i in range(50)]
             c.do("MULTI")
             c.do("BF.MADD", "b", *words)

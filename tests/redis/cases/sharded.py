@@ -8,7 +8,8 @@ import threading
 import time
 import zlib
 
-from servers import COMMAND, Server, Skip, has_redis_command, tamis
+from chance import most
+from servers import COMMAND, PATIENCE, Server, Skip, has_redis_command, tamis, until
 
 
 class On:
@@ -135,7 +136,8 @@ def test_scheme():
                 assert own and all(c.do(verb + ".MEXISTS", key, *own)), key
                 info = c.do(verb + ".INFO", key)
                 count = info[info.index("Number of items inserted") + 1]
-                assert 0.97 * len(own) <= count <= len(own), (key, count, len(own))
+                new = len(own) - most(len(own), 0.01)  # the others are false positives
+                assert new <= count <= len(own), (key, count, len(own))
             fields = c.do("HGETALL", name)
             stored = dict(zip(fields[::2], fields[1::2]))
             assert stored[b"format"] == b"tamis-shards-1"
@@ -185,7 +187,7 @@ def test_cuckoo_rate():
         redis("load", "-q", "members", data=_lines(*["k%d" % i for i in range(20000)]))
         others = _lines(*["no%d" % i for i in range(50000)])
         wrong = int(redis("query", "-c", "members", data=others, check=(0, 1)).stdout)
-        assert wrong <= 20, wrong
+        assert wrong <= most(50000, 0.0001), wrong
         assert redis("query", "-v", "-c", "members", check=(1,),
                      data=_lines(*["k%d" % i for i in range(20000)])).stdout == b"0\n"
 
@@ -296,7 +298,7 @@ def test_answer_without_end():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=_talk, args=(listener,), daemon=True).start()
         done = tamis("redis", "info", "x", "-s", "127.0.0.1:%d" % listener.getsockname()[1],
-                     "--patience", "1", check=(2,), timeout=60)
+                     "--patience", "1", check=(2,), timeout=PATIENCE)
         assert b"did not reply in time" in done.stderr, done.stderr
 
 
@@ -313,19 +315,19 @@ def test_no_server():
 
 def test_lost_connection():
     """The server goes away and comes back while a load waits for more input."""
-    with On(options=["--appendonly", "yes"]) as redis:
+    with On(options=["--appendonly", "yes", "--appendfsync", "always"]) as redis:
         redis("reserve", "-q", "seen", "-n", "1000")
-        port = redis.server.port
+        port, shard = redis.server.port, "seen:{%d}" % shard_of(b"before", 16)
         load = subprocess.Popen([COMMAND, "redis", "load", "seen", "-s", "127.0.0.1:%d" % port],
                                 stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         load.stdin.write(b"before\n")
         load.stdin.flush()
-        time.sleep(0.3)
+        until(lambda: redis.server.state("BF.EXISTS", shard, "before") == 1, what="the first key")
         redis.server.kill()
         redis.server.revive()
         load.stdin.write(b"after\n")
         load.stdin.close()
-        assert load.wait(60) == 0, load.stderr.read()
+        assert load.wait(PATIENCE) == 0, load.stderr.read()
         assert redis("query", "seen", data=b"before\nafter\n").stdout == b"before\nafter\n"
 
 

@@ -13,7 +13,7 @@ import time
 
 import redisbloom
 from resp import Broken, Error, encode
-from servers import PRELOAD, Cluster, Server, Skip, caught_up, follow, tamis, until
+from servers import PATIENCE, PRELOAD, Cluster, Server, Skip, caught_up, follow, tamis, until
 from sizes import some
 
 # Two segments of 1.3 MB, or three blocks of a megabyte: large enough to be copied behind.
@@ -114,7 +114,7 @@ def _apart(verb):
             keys.c.do("DEL", key)
         server.settle()
         assert "bf_bloom:0" in keys.c.do("INFO", "everything").decode()
-        assert server.used_memory() < 8 << 20, server.used_memory()
+        until(lambda: server.used_memory() < 8 << 20, what="the end of the memory")  # UNLINK
 
 
 def test_copies_are_apart_bloom():
@@ -130,6 +130,10 @@ def test_copies_are_apart_legacy():
     _apart("LCF")
 
 
+def _counts(c, key, items):
+    return c.many([["CF.COUNT", key, item] for item in items])
+
+
 def test_copies_of_counts():
     """The numbers beside a cuckoo filter are shared as well."""
     with Server() as server:
@@ -140,12 +144,14 @@ def test_copies_of_counts():
             for at in range(0, len(items), 1000):
                 c.do("CF.INSERT", "a", "ITEMS", *items[at:at + 1000])
         c.do("COPY", "a", "b")
-        before = _digests(c, ["a"])
+        before, counts = _digests(c, ["a"]), _counts(c, "a", items[:3000])
+        # Two items with one fingerprint are copies of each other, and count as 5: one in 700.
+        assert min(counts) == 4 and counts.count(4) > 2900, counts
         c.do("CF.INSERT", "b", "ITEMS", *items[:1000])
         c.many([["CF.DEL", "b", i] for i in items[1000:2000]])
-        assert _digests(c, ["a"]) == before
-        for at, a, b in ((0, 4, 5), (1500, 4, 3), (2500, 4, 4)):
-            assert c.do("CF.COUNT", "a", items[at]) == a and c.do("CF.COUNT", "b", items[at]) == b
+        assert _digests(c, ["a"]) == before and _counts(c, "a", items[:3000]) == counts
+        more = [b - a for a, b in zip(counts, _counts(c, "b", items[:3000]))]
+        assert more == [1] * 1000 + [-1] * 1000 + [0] * 1000, more
 
 
 # ---- unions
@@ -263,8 +269,10 @@ def test_waiting_is_replicated():
         _origin(c)
         c.do("CF.RESERVE", "c", str(CAPACITY))
         c.do("CF.INSERT", "c", "ITEMS", *_items("c", 20000))
-        keys = ["a", "b", "c", "u", "a1", "c1"]
-        for n in range(some(10, 100)):
+        keys, n = ["a", "b", "c", "u", "a1", "c1"], 0
+        # On a busy machine the worker may be done before a command needs its tables.
+        while n < some(10, 100) or n < 1000 and primary.info("bf_commands_waited") == "0":
+            n += 1
             replies = c.many([["COPY", "a", "a1", "REPLACE"], ["COPY", "c", "c1", "REPLACE"],
                               ["BF.MADD", "a1"] + _items("n%d" % n, 300),
                               ["CF.INSERT", "c1", "ITEMS"] + _items("n%d" % n, 300),
@@ -326,8 +334,42 @@ def test_those_who_go():
         until(lambda: server.used_memory() < 16 << 20, what="the end of the memory")
 
 
+def _pause_waiting(primary, n, *pause):
+    """Pauses the clients while one of them waits to change a copy, and another to query a union,
+    which gets its reply.  Returns the first; None if its change was made before the pause."""
+    c, adding, reading = primary.client(), primary.client(), primary.client()
+    number = adding.do("CLIENT", "ID")
+    adding.send(encode(["COPY", "a", "to%s" % n])
+                + encode(["BF.MADD", "to%s" % n] + _items("x", 300)))
+    reading.send(encode(["BF.MERGE", "u%s" % n, "a", "b"])
+                 + encode(["BF.MEXISTS", "u%s" % n] + _items("b", 300)))
+    assert adding.read() == 1 and reading.read() == "OK"
+    # The server runs a pipeline in one go: nothing happens between the two commands.
+    state, paused = c.many([["CLIENT", "LIST", "ID", number], ["CLIENT", "PAUSE", *pause]])
+    assert paused == "OK"
+    assert reading.read() == [1] * 300  # a query changes nothing
+    if b" flags=b " in state:
+        return adding
+    primary.client().do("CLIENT", "UNPAUSE")
+    assert adding.read() == [1] * 300
+    return None
+
+
+def _waits_in_pause(primary, n, *pause):
+    """Repeats that until the change waits: on a busy machine the worker may be done before the
+    pause.  Returns the client, and the time before the pause."""
+    for turn in range(100):
+        begun = time.monotonic()
+        adding = _pause_waiting(primary, "%d-%d" % (n, turn), *pause)
+        if adding is not None:
+            return adding, begun
+        primary.client().do("DEL", "to%d-%d" % (n, turn), "u%d-%d" % (n, turn))
+        primary.settle()
+    raise AssertionError("no command waits")
+
+
 def test_pause():
-    """Nothing is changed while clients are paused, which the server holds its modules to: a change
+    """Nothing changes while clients are paused, which the server requires of its modules: a change
     that has waited waits for the end of the pause, in an AOF and on a replica as well."""
     with Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as primary, \
             Server() as replica:
@@ -335,23 +377,15 @@ def test_pause():
         c = primary.client()
         _origin(c, 10 * CAPACITY)
         primary.settle()
-        for n, pause in enumerate((["60000", "WRITE"], ["600", "ALL"])):
-            adding, asking = primary.client(), primary.client()
-            adding.send(encode(["COPY", "a", "to%d" % n])
-                        + encode(["BF.MADD", "to%d" % n] + _items("x", 300)))
-            asking.send(encode(["BF.MERGE", "u%d" % n, "a", "b"])
-                        + encode(["BF.MEXISTS", "u%d" % n] + _items("b", 300)))
-            assert adding.read() == 1 and asking.read() == "OK"
-            c.do("CLIENT", "PAUSE", *pause)
-            begun = time.monotonic()
-            assert asking.read() == [1] * 300  # to ask changes nothing
-            if n == 0:
-                primary.settle()
-                assert select.select([adding.socket], [], [], 0.3)[0] == []
-                c.do("CLIENT", "UNPAUSE")
-            assert adding.read() == [1] * 300
-            assert time.monotonic() - begun > 0.3
-        assert int(primary.info("bf_commands_waited")) >= 4
+        adding, _ = _waits_in_pause(primary, 0, str(PATIENCE * 1000), "WRITE")
+        primary.settle()
+        assert select.select([adding.socket], [], [], 0.3)[0] == []
+        c.do("CLIENT", "UNPAUSE")
+        assert adding.read() == [1] * 300
+        adding, begun = _waits_in_pause(primary, 1, "600", "ALL")
+        assert adding.read() == [1] * 300
+        assert time.monotonic() - begun > 0.55
+        assert int(primary.info("bf_commands_waited")) >= 2
         # A replica takes over meanwhile: the client gets an error.
         adding.send(encode(["COPY", "a", "to2"]) + encode(["BF.MADD", "to2"] + _items("x", 300)))
         assert adding.read() == 1
@@ -361,7 +395,8 @@ def test_pause():
         reply = adding.read()
         assert str(reply).startswith("UNBLOCKED") or reply == [1] * 300, reply
         caught_up(replica)
-        keys = ["a", "b", "to0", "to1", "to2", "u0", "u1"]
+        keys = sorted(primary.client().do("KEYS", "*"))
+        assert len(keys) == 7, keys
         before = _digests(primary.client(), keys)
         assert _digests(replica.client(), keys) == before
         primary.restart()
@@ -388,6 +423,17 @@ def test_waiting_for_more():
         assert done < 3 * 2 * 2.8e6, done
 
 
+def _done_in_commands(server, copy, command, turn):
+    """Bytes of tables that the server's thread makes for 100 commands of one item after a copy."""
+    c = server.client()
+    c.do("DEL", copy[2] if copy[0] == "COPY" else copy[1])
+    server.settle()
+    before = int(server.info("bf_table_bytes_in_commands"))
+    replies = c.many([copy] + [command + [item] for item in _items("x%d" % turn, 100)])
+    assert len(set(replies[1:])) == 1, command  # all were new, or all are there
+    return int(server.info("bf_table_bytes_in_commands")) - before
+
+
 def test_pipeline_of_single_items():
     """One command makes the table that it needs; a hundred of them would make all, in one go."""
     with Server() as server:
@@ -400,13 +446,11 @@ def test_pipeline_of_single_items():
                               (["COPY", "b", "b2"], ["BF.ADD", "b"]),
                               (["BF.MERGE", "u", "b1", "b"], ["BF.EXISTS", "u"]),
                               (["COPY", "c", "c1"], ["CF.ADD", "c1"])):
-            server.settle()
-            done = int(server.info("bf_table_bytes_in_commands"))
-            replies = c.many([copy] + [command + [item] for item in _items("x", 100)])
-            assert len(set(replies[1:])) == 1, command  # all were new, or all are there
-            done = int(server.info("bf_table_bytes_in_commands")) - done
-            # Of 28 MB to copy, or of 56 to copy and unite: a few, or on a slow machine some more.
-            assert done < (45e6 if copy[0] == "BF.MERGE" else 22e6), (command, done)
+            # Of 28 MB to copy, or of 56 to copy and unite: a few, and on a busy machine some more,
+            # where a table may take longer than the time between two of them.
+            limit = 45e6 if copy[0] == "BF.MERGE" else 22e6
+            done = min(_done_in_commands(server, copy, command, turn) for turn in range(3))
+            assert done < limit, (command, done)
 
 
 def test_looked_up_once():
@@ -435,10 +479,16 @@ def test_looked_up_once():
 
         server.settle()
         _, events, looked = told()
-        busy, events_behind, looked_behind = told(["COPY", "a", "to1"], ["COPY", "b", "to2"])
-        assert busy > 0 and events_behind == events, (busy, events_behind, events)
-        looked_behind[0] -= 2  # by COPY
-        assert looked_behind == looked, (looked_behind, looked)
+        for _ in range(100):  # on a busy machine the worker may be done before the end of them
+            busy, events_behind, looked_behind = told(["COPY", "a", "to1"], ["COPY", "b", "to2"])
+            assert events_behind == events, (events_behind, events)
+            looked_behind[0] -= 2  # by COPY
+            assert looked_behind == looked, (looked_behind, looked)
+            if busy > 0:
+                break
+            c.do("DEL", "to1", "to2")
+            server.settle()
+        assert busy > 0
 
 
 def test_key_that_moves():
@@ -466,8 +516,7 @@ def test_key_that_moves():
         assert c.do("CLUSTER", "GETKEYSINSLOT", str(slot), "10") == [b"{k}a"]
         # A union that is to be made has not gone, but was not there before.
         c.do("CLUSTER", "SETSLOT", str(slot), "STABLE")
-        waited = False
-        for k in range(10):  # on a busy machine the worker may be done before the command comes
+        for k in range(100):  # on a busy machine the worker may be done before the command comes
             copy, union, other = ("{k}%s%d" % (name, k) for name in "cuv")
             c.many([["COPY", "{k}a", copy], ["BF.MADD", copy] + _items("c%d" % k, 3000),
                     ["BF.MADD", "{k}a"] + _items("a%d" % k, 3000)])
@@ -478,6 +527,7 @@ def test_key_that_moves():
             waited = int(source.info("bf_commands_waited")) > before
             if waited:
                 break
+            c.do("DEL", copy, union, other)
         assert waited
 
 
@@ -539,7 +589,8 @@ class Upload:
 def test_file_that_is_checked():
     """Whatever is done to a key while its file is checked finds an upload without its last chunk."""
     with tempfile.TemporaryDirectory(prefix="tamis-redis.") as directory, \
-            Server(options=["--appendonly", "yes", "--appendfsync", "always"]) as server, \
+            Server(options=["--appendonly", "yes", "--appendfsync", "always",
+                            "--auto-aof-rewrite-percentage", "0"]) as server, \
             Server() as replica:
         path = os.path.join(directory, "f.tamis")
         tamis("build", "-q", "-k", "bloom", "-p", "1%", "-n", "20000000", "-o", path, data=b"1\n2\n")
@@ -575,7 +626,7 @@ def test_file_that_is_checked():
         u.wait().close()
         server.settle()
         again, info = c.call(*u.chunks[-1]), c.do("TAMIS.INFO", "k")
-        assert isinstance(again, (int, Error)) and info[info.index("Bytes coming") + 1] == 0
+        assert isinstance(again, (int, Error)) and info[info.index("Bytes expected") + 1] == 0
         assert u.serves()
         # It is saved in the midst.
         c.do("DEL", "copy")
@@ -626,8 +677,9 @@ def test_eviction_stops():
         for n in range(10):
             c.do("BF.RESERVE", "k%d" % n, "0.01", "1500000")
             c.do("BF.ADD", "k%d" % n, "x")
+            c.do("EXPIRE", "k%d" % n, "10000")
         server.settle()
-        c.do("CONFIG", "SET", "maxmemory-policy", "allkeys-random")
+        c.do("CONFIG", "SET", "maxmemory-policy", "volatile-random")  # filters, not the strings
         c.do("CONFIG", "SET", "maxmemory", str(server.used_memory() + (1 << 20)))
         for n in range(20):
             c.do("SET", "s%d" % n, "x" * 100000)
@@ -673,7 +725,7 @@ def test_union_that_does_not_fit():
         assert c.call("BF.MERGE", "u", "a", "b", "c") == "ERR Insufficient memory"
         assert c.call("BF.MERGE", "a", "b", "c") == "OK"  # which is there already
         server.settle()
-        assert server.info("maxmemory") > server.info("used_memory")
+        assert int(server.info("maxmemory")) > server.used_memory()
         assert c.do("EXISTS", "u") == 0 and c.do("BF.ADD", "a", "x") == 1
         # For the union with a small one there is room enough, though not for the destination again.
         c.do("BF.MADD", "small", "y", "z")

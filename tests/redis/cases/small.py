@@ -7,7 +7,8 @@ writes must not depend on that.
 import json
 import os
 
-from servers import PRELOAD, Server, Skip, until
+from chance import absent, new_items
+from servers import PRELOAD, Server, Skip, caught_up, follow
 from sizes import some
 
 
@@ -95,17 +96,19 @@ def test_at_the_edge():
 
 
 def test_full():
-    """One that must not grow takes what it knows, and nothing else, and nothing is lost."""
+    """A full filter that does not grow accepts its members and refuses other items; no member is
+    lost."""
     with Server() as server:
         c = server.client()
         c.do("BF.RESERVE", "k", "0.001", "100", "NONSCALING")
-        assert c.do("BF.MADD", "k", *_items("in", 100)) == [1] * 100
-        used = c.do("MEMORY", "USAGE", "k")
-        replies = c.do("BF.MADD", "k", "in-3", "new", "in-4")
-        assert replies[0] == 0 and "full" in str(replies[1]), replies
-        assert c.do("BF.ADD", "k", "in-5") == 0
-        assert "full" in str(c.call("BF.ADD", "k", "new"))
-        assert all(c.do("BF.MEXISTS", "k", *_items("in", 100)))
+        members = new_items(c, "k", 100)
+        assert c.do("BF.CARD", "k") == 100
+        used, new = c.do("MEMORY", "USAGE", "k"), absent(c, "BF", "k")
+        replies = c.do("BF.MADD", "k", members[3], new, members[4])
+        assert replies[0] == 0 and "full" in str(replies[1]) and len(replies) == 2, replies
+        assert c.do("BF.ADD", "k", members[5]) == 0
+        assert "full" in str(c.call("BF.ADD", "k", new))
+        assert all(c.do("BF.MEXISTS", "k", *members))
         assert c.do("MEMORY", "USAGE", "k") == used
 
 
@@ -151,10 +154,9 @@ def test_everywhere_the_same():
 def test_replica():
     with Server() as server, Server() as replica:
         c, r = server.client(), replica.client()
-        r.do("REPLICAOF", "127.0.0.1", str(server.port))
-        until(lambda: b"master_link_status:up" in r.do("INFO", "replication"), what="the link")
+        follow(replica, server)
         _make(c)
-        assert c.do("WAIT", "1", "10000") == 1
+        caught_up(server)
         for key in KEYS:
             assert _state(r, key, 200) == _state(c, key, 200), key
 
@@ -192,7 +194,8 @@ def test_merged():
         used = c.do("MEMORY", "USAGE", "a")
         assert c.do("BF.MERGE", "a", "b") == "OK"
         assert all(c.do("BF.MEXISTS", "a", *_items("in", 60)))
-        assert 57 <= c.do("BF.CARD", "a") <= 63 and c.do("MEMORY", "USAGE", "a") == used
+        # The number of the 60 is estimated from the bits: the standard deviation is 0.8.
+        assert 54 <= c.do("BF.CARD", "a") <= 66 and c.do("MEMORY", "USAGE", "a") == used
         assert c.do("BF.MERGE", "empty", "a") == "OK"
         assert c.do("DEBUG", "DIGEST-VALUE", "empty") == c.do("DEBUG", "DIGEST-VALUE", "a")
         digest = c.do("DEBUG", "DIGEST-VALUE", "a")
@@ -246,8 +249,7 @@ def test_cuckoo_edge():
     """Around the number that is few: alone, together, with copies, and back again."""
     with Server() as server, Server() as replica:
         c, r = server.client(), replica.client()
-        r.do("REPLICAOF", "127.0.0.1", str(server.port))
-        until(lambda: b"master_link_status:up" in r.do("INFO", "replication"), what="the link")
+        follow(replica, server)
         for count in (1, 5, 47, 48, 49, 50, 60, 64):
             c.do("FLUSHALL")
             items = _items("in", count)
@@ -258,13 +260,16 @@ def test_cuckoo_edge():
             for item in twice:
                 assert c.do("CF.ADD", "one", item) == 1
             assert c.do("CF.INSERT", "two", "ITEMS", *twice) == [1] * len(twice)
-            assert c.do("CF.INSERTNX", "three", "ITEMS", *twice).count(1) >= count - 1
+            replies = c.do("CF.INSERTNX", "three", "ITEMS", *twice)
+            # Beyond 48 an item is a false positive with a probability of 0.0002.
+            assert replies[:count].count(1) >= count - 4, (count, replies)
+            assert not any(replies[count:]), (count, replies)
             assert _counts(c, "one", items) == _counts(c, "two", items)
             for i, item in enumerate(items):
                 copies = 1 + (i < count // 2) + 3 * (i < count // 3)
                 assert c.do("CF.COUNT", "one", item) >= copies, (count, i)
             before = [_cuckoo_state(c, key) for key in ("one", "two", "three")]
-            assert c.do("WAIT", "1", "10000") == 1
+            caught_up(server)
             assert [_cuckoo_state(r, key) for key in ("one", "two", "three")] == before, count
             c.do("DEBUG", "RELOAD")
             assert [_cuckoo_state(c, key) for key in ("one", "two", "three")] == before, count
@@ -274,10 +279,10 @@ def test_cuckoo_edge():
             empty = _cuckoo_state(c, "one")
             c.do("DEBUG", "RELOAD")
             assert _cuckoo_state(c, "one") == empty
-            until(lambda: b"master_link_status:up" in r.do("INFO", "replication"), what="the link")
+            follow(replica, server)
             c.do("CF.INSERT", "one", "ITEMS", *items)
             assert all(c.do("CF.MEXISTS", "one", *items))
-            assert c.do("WAIT", "1", "10000") == 1
+            caught_up(server)
             assert _cuckoo_state(r, "one") == _cuckoo_state(c, "one"), count
 
 
