@@ -2,7 +2,7 @@
 
 Each filter has a random secret, so an item that was never added is a false positive in some runs
 and not in others.  A test either chooses its items by the replies (new_items, absent) or compares a
-number of false positives with a bound that it exceeds in less than one of 10^10 runs (most).
+number of false positives with a bound that it exceeds in less than one of 10^10 runs (upper_bound).
 """
 import math
 
@@ -19,7 +19,7 @@ def _log_tail(trials, rate, count):
     return -sum_
 
 
-def most(trials, rate):
+def upper_bound(trials, rate):
     """More successes than this in independent trials of this rate have a probability below RARE."""
     count = int(trials * rate)
     while count < trials and _log_tail(trials, rate, count + 1) > math.log(RARE):

@@ -10,7 +10,7 @@ from servers import PATIENCE, Server
 # command may take longer on a busy machine, where the server waits for a processor.)
 SLOWEST_SECONDS = 5.0
 MEMORY_LIMIT = 256 << 20
-RESTORED_MOST = 64 << 20  # bytes of a payload that is given back
+RESTORED_MAX = 64 << 20  # bytes of a payload that is given back
 
 
 class Bounded(Client):
@@ -74,7 +74,7 @@ class Attacked:
         return False
 
 
-def questions(key, cuckoo):
+def queries(key, cuckoo):
     """Commands that read and write every part of a filter."""
     if cuckoo:
         return [["CF.INFO", key], ["CF.DEBUG", key], ["CF.EXISTS", key, "a"],
@@ -94,9 +94,9 @@ def questions(key, cuckoo):
 def exercise(client, key, cuckoo):
     """Runs every command on a hostile filter: the server must survive, and must be able to load
     what it saves; otherwise it would not start again."""
-    for command in questions(key, cuckoo):
+    for command in queries(key, cuckoo):
         reply = client.call(*command)
-        if command[0] == "DUMP" and reply is not None and len(reply) < RESTORED_MOST:
+        if command[0] == "DUMP" and reply is not None and len(reply) < RESTORED_MAX:
             client.do("RESTORE", "copy", "0", reply, "REPLACE")
     client.do("DEL", key, "copy")
 

@@ -3,7 +3,7 @@
     with Server() as server:
         server.client().do("BF.ADD", "k", "x")
 
-A server listens on a free port of the loopback, saves only when told to, and dies with the test
+A server listens on a free port of the loopback, saves only on request, and dies with the test
 whatever happens to that.  Leaving the `with` fails the test if the server crashed, or if a
 sanitizer complained.  Cluster is three primaries and three replicas, as redis-cli makes them.
 """

@@ -140,9 +140,9 @@ def test_headers_whose_chunks_never_come():
             for command in (["CF.ADD", "k", "x"], ["CF.DEL", "k", "x"], ["CF.COMPACT", "k"]):
                 c.do("CF.LOADCHUNK", "k", "1", header)
                 c.do(*command)
-                told = c.do("CF.INFO", "k")
+                reported = c.do("CF.INFO", "k")
                 c.do("DEBUG", "RELOAD")
-                assert c.do("CF.INFO", "k") == told
+                assert c.do("CF.INFO", "k") == reported
                 _can_be_read_again(c, "k")
 
 

@@ -4,7 +4,7 @@ import os
 import tempfile
 import time
 
-from chance import most
+from chance import upper_bound
 from hostile import chunks
 from resp import Error
 from servers import PATIENCE, PRELOAD, Server, Skip, caught_up, follow, tamis, until
@@ -61,8 +61,8 @@ def test_merge_again():
             for name in shapes:
                 for _ in range(150):
                     assert c.do("BF.MERGE", "all " + name, name) == "OK"
-        for name, told in seen.items():
-            assert (c.do("BF.INFO", name), c.do("BF.INFO", name, "ERROR")) == told, name
+        for name, reported in seen.items():
+            assert (c.do("BF.INFO", name), c.do("BF.INFO", name, "ERROR")) == reported, name
         # One that has changed is kept anew, or united.
         for name in shapes:
             c.call("BF.MADD", name, *ITEMS[600:700])
@@ -312,7 +312,7 @@ def test_cuckoo_rate():
                 assert c.do("CF.INSERT", "c", "ITEMS", *items) == [1] * 1000
             wrong[rate] = sum(sum(c.do("CF.MEXISTS", "c", *["out-%d" % i for i in range(p, p + 1000)]))
                               for p in range(0, 100000, 1000))
-            assert wrong[rate] <= most(100000, float(rate)), wrong
+            assert wrong[rate] <= upper_bound(100000, float(rate)), wrong
             c.do("DEL", "c")
         assert wrong["0.05"] > 10 * wrong["0.001"], wrong
         for rate in ("0", "1", "2", "nan", "x", ""):
@@ -335,7 +335,7 @@ def test_finest_rates():
             assert real >= 2.0**-48, rate
             for key in (keys[0], keys[2], keys[4], keys[5]):
                 wrong = c.do("BF.MADD", key, *ITEMS).count(0)
-                assert wrong <= most(len(ITEMS), real), (key, rate, wrong)
+                assert wrong <= upper_bound(len(ITEMS), real), (key, rate, wrong)
             for part in range(0, 20000, 1000):  # grown beyond any part of the rate
                 items = ["in-%d" % i for i in range(part, part + 1000)]
                 assert c.do("CF.INSERT", keys[3], "ITEMS", *items) == [1] * 1000, (part, rate)
@@ -560,8 +560,8 @@ def test_command_docs():
         names = sorted(n.decode() for n in docs)
         assert len(names) >= 30, names
         for name in names:
-            told = c.do("COMMAND", "DOCS", name)[1]
-            fields = dict(zip(told[::2], told[1::2]))
+            reported = c.do("COMMAND", "DOCS", name)[1]
+            fields = dict(zip(reported[::2], reported[1::2]))
             assert fields[b"summary"] and fields[b"complexity"].startswith(b"O("), name
             tells = name.split(".")[1] in ("info", "debug", "scandump")
             assert c.do("COMMAND", "INFO", name)[0][7] == ([b"dont_cache"] if tells else []), name

@@ -157,7 +157,7 @@ def test_free():
 # ---- whole filters
 
 LARGE = some(20000000, 100000000)
-WORK_MOST = 12 << 20  # bytes; a segment has up to 3.4 MB, and BF.MERGE copies and unites one
+WORK_MAX = 12 << 20  # bytes; a segment has up to 3.4 MB, and BF.MERGE copies and unites one
 TOUCHED = some(200000, 1000000)  # items: enough to bring all pages of the tables into memory
 
 
@@ -168,7 +168,7 @@ def _fill(c, command, count, prefix):
 
 
 def _at_most(server, what, *commands, settle=True):
-    """Runs the commands; none of them may have the server do more than WORK_MOST."""
+    """Runs the commands; none of them may have the server do more than WORK_MAX."""
     client, worst, most = server.client(), 0.0, 0
     if settle:
         server.settle()
@@ -180,7 +180,7 @@ def _at_most(server, what, *commands, settle=True):
         assert not isinstance(reply, Error), (command[:2], reply)
         most = max(most, int(server.info("bf_table_bytes_in_commands")) - work)
     print("         %-38s %6.2f ms, %5.1f MB at worst" % (what, worst, most / 1e6))
-    assert most <= WORK_MOST, (what, most)
+    assert most <= WORK_MAX, (what, most)
 
 
 def _whole(server, verb, key, add, ask):
@@ -209,7 +209,7 @@ def _merges(server, key):
     _at_most(server, "BF.MERGE, alike", ["BF.MERGE", "copy", key])
     _fill(c, ["BF.MADD", "copy"], 20000, "more")
     _at_most(server, "BF.MERGE into a new one", ["BF.MERGE", "new", "copy", key])
-    _at_most(server, "and at once 100 questions", ["BF.MERGE", "new", "copy", key],
+    _at_most(server, "and at once 100 queries", ["BF.MERGE", "new", "copy", key],
              ["BF.MEXISTS", "new"] + ["x-%d" % i for i in range(100)], settle=False)
     _at_most(server, "and at once 100 items", ["BF.MERGE", "new2", "copy", key],
              ["BF.MADD", "new2"] + ["x-%d" % i for i in range(100)], settle=False)

@@ -3,7 +3,7 @@
 A million items at 1 %: what the key takes (MEMORY USAGE) and what is wrongly said to be there.
 """
 import redisbloom
-from chance import most
+from chance import upper_bound
 from resp import Error
 from servers import Server, Skip, until
 from sizes import some
@@ -27,7 +27,7 @@ def _rate(c, verb, key="k", promised=0.01):
         for reply in c.many([[verb + ".MEXISTS", key] + ["out-%d" % i for i in range(at, at + 1000)]
                              for at in range(start, start + 10000, 1000)]):
             wrong += sum(reply)
-    assert wrong <= most(PROBES, promised), (key, wrong)
+    assert wrong <= upper_bound(PROBES, promised), (key, wrong)
     return wrong / PROBES
 
 
@@ -42,7 +42,7 @@ def _bits(c, key="k", count=COUNT):
     return 8 * c.do("MEMORY", "USAGE", key, "SAMPLES", "0") / count
 
 
-def _told(what, bits, rate):
+def _report(what, bits, rate):
     print("         %s: %.2f bits an item, %.3f %% wrong" % (what, bits, 100 * rate))
 
 
@@ -52,7 +52,7 @@ def test_bloom():
         c.do("BF.RESERVE", "k", "0.01", str(COUNT))
         _add(c, ["BF.MADD", "k"], COUNT)
         bits, rate = _bits(c), _rate(c, "BF")
-        _told("BF", bits, rate)
+        _report("BF", bits, rate)
         _none_missing(c, "BF", COUNT)
         assert bits <= 10.3
 
@@ -65,7 +65,7 @@ def test_bloom_large():
         c.do("BF.RESERVE", "k", "0.01", "2100000")
         _add(c, ["BF.MADD", "k"], count)
         bits, rate = _bits(c, count=count), _rate(c, "BF")
-        _told("BF of %d in 2,100,000" % count, bits, rate)
+        _report("BF of %d in 2,100,000" % count, bits, rate)
         _none_missing(c, "BF", count)
         assert bits <= some(10.3, 15)
 
@@ -77,7 +77,7 @@ def test_bloom_grown():
         c.do("BF.RESERVE", "k", "0.01", str(COUNT // 10))
         _add(c, ["BF.MADD", "k"], COUNT)
         bits, rate = _bits(c), _rate(c, "BF")
-        _told("BF from 100,000", bits, rate)
+        _report("BF from 100,000", bits, rate)
         _none_missing(c, "BF", COUNT)
         assert bits <= 15
 
@@ -88,7 +88,7 @@ def test_cuckoo():
         c.do("CF.RESERVE", "k", str(COUNT))
         _add(c, ["CF.INSERT", "k", "ITEMS"], COUNT)
         bits, rate = _bits(c), _rate(c, "CF")
-        _told("CF", bits, rate)
+        _report("CF", bits, rate)
         _none_missing(c, "CF", COUNT)
         assert bits <= 13
 
@@ -99,7 +99,7 @@ def test_cuckoo_grown():
         c.do("CF.RESERVE", "k", str(COUNT // 10))
         _add(c, ["CF.INSERT", "k", "ITEMS"], COUNT)
         bits, rate = _bits(c), _rate(c, "CF")
-        _told("CF from 100,000", bits, rate)
+        _report("CF from 100,000", bits, rate)
         _none_missing(c, "CF", COUNT)
 
 
@@ -112,7 +112,7 @@ def test_small_rates():
         _rate(c, "BF", "fine", 0.0001)
         _add(c, ["BF.MADD", "default"], 200000)
         rate = _rate(c, "BF", "default")
-        _told("BF of defaults at 200,000", _bits(c, "default", 200000), rate)
+        _report("BF of defaults at 200,000", _bits(c, "default", 200000), rate)
 
 
 def test_deleted_items_leave():

@@ -1,7 +1,7 @@
 """Random commands against a model in Python, on all kinds of keys at once.
 
 The model knows for each key what is certainly in it.  No item of it may ever be denied; what is
-told as new must not be in it; counts, replies' shapes and errors follow from it.  In between the
+reported as new must not be in it; counts, replies' shapes and errors follow from it.  In between the
 server reloads everything, copies, dumps and restores, renames.
 """
 import random
@@ -50,7 +50,7 @@ class World:
     def __init__(self, client):
         self.c = client
         self.keys = {}
-        self.false = self.asked = 0
+        self.false = self.queried = 0
 
     def some_key(self, kind=None):
         names = [k for k, v in self.keys.items() if kind is None or isinstance(v, kind)]
@@ -168,7 +168,7 @@ class World:
             if model.items[item] > 0:
                 assert reply == 1, "%s denies %r" % (key, item)
             else:
-                self.asked += 1
+                self.queried += 1
                 self.false += reply
         item = random.choice(ITEMS)
         count = self.c.do("CF.COUNT", key, item)
@@ -298,6 +298,6 @@ def test_random_commands():
             if step % 2000 == 1999:  # not all keys full for ever
                 world.c.do("FLUSHALL")
                 world.keys.clear()
-        if world.asked > 5000:
-            assert world.false < 0.05 * world.asked, (world.false, world.asked)
+        if world.queried > 5000:
+            assert world.false < 0.05 * world.queried, (world.false, world.queried)
         server.check()

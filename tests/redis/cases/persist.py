@@ -283,10 +283,10 @@ def test_memory_usage():
                 items = ["%d-%d" % (part, i) for i in range(5000)]
                 c.do(*(["BF.MADD", "k"] if verb == "BF" else ["CF.INSERT", "k", "ITEMS"]), *items)
             real = server.used_memory() - before
-            told = c.do("MEMORY", "USAGE", "k")
+            reported = c.do("MEMORY", "USAGE", "k")
             info = c.do(verb + ".INFO", "k")
             size = info[info.index("Size") + 1]
             # The server's allocator rounds up by as much as a quarter.
-            assert 0.75 * real - 100000 < told < 1.05 * real + 10000, (verb, told, real)
-            assert abs(size - told) < 0.02 * told + 5000, (verb, size, told)
+            assert 0.75 * real - 100000 < reported < 1.05 * real + 10000, (verb, reported, real)
+            assert abs(size - reported) < 0.02 * reported + 5000, (verb, size, reported)
             c.do("DEL", "k")

@@ -141,9 +141,9 @@ def test_kinds():
             said = to("put", "k", _build(directory, kind, KEYS, "-k", kind)).stderr
             assert b"k: put %s, " % kind.encode() in said, said
             _serves(to, "k", KEYS)
-            told = json.loads(to("info", "--json", "k").stdout)
-            assert told["kind"] == kind and told["static"] and not told["sharded"], told
-            assert abs(told["keys"] - 2000) < 100 and told["upload_bytes"] == 0, told
+            reported = json.loads(to("info", "--json", "k").stdout)
+            assert reported["kind"] == kind and reported["static"] and not reported["sharded"], reported
+            assert abs(reported["keys"] - 2000) < 100 and reported["upload_bytes"] == 0, reported
         assert b"fuse, static" in (to("put", "-q", "k", directory + "/fuse"),
                                    to("info", "k"))[1].stdout
         assert b"0 keys" in to("put", "empty", _build(directory, "0", [], "-k", "fuse")).stderr

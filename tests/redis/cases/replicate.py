@@ -41,8 +41,8 @@ def seen(c, key):
     replicated, and Size includes counts, which stay wider after they were higher.)"""
     verb = "CF" if c.do("TYPE", key) == "MBbloomCF" else "BF"
     info = c.do(verb + ".INFO", key)
-    told = [pair for pair in zip(info[::2], info[1::2]) if pair[0] != "Size"]
-    return (c.do("DEBUG", "DIGEST-VALUE", key), told, c.do(verb + ".MEXISTS", key, *ITEMS))
+    reported = [pair for pair in zip(info[::2], info[1::2]) if pair[0] != "Size"]
+    return (c.do("DEBUG", "DIGEST-VALUE", key), reported, c.do(verb + ".MEXISTS", key, *ITEMS))
 
 
 def _same(primary, replica):

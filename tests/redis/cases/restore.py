@@ -11,7 +11,7 @@ import random
 import struct
 
 from dump import parse, payload, seal, unseal
-from hostile import Attacked, questions
+from hostile import Attacked, queries
 from resp import Broken
 from servers import PRELOAD, VECTORS
 from siphash import reseal
@@ -134,9 +134,9 @@ def _change(data):
     return seal(bytes(body), version)
 
 
-def _questions(key):
+def _queries(key):
     """As a cuckoo and as a Bloom filter; it stays there."""
-    return [q for q in questions(key, True) + questions(key, False) if q[0] != "DEL"]
+    return [q for q in queries(key, True) + queries(key, False) if q[0] != "DEL"]
 
 
 def _batch(c, payloads):
@@ -144,7 +144,7 @@ def _batch(c, payloads):
     keys = ["t%d" % i for i in range(len(payloads))]
     replies = c.many([["RESTORE", k, "0", p, "REPLACE"] for k, p in zip(keys, payloads)])
     good = [k for k, reply in zip(keys, replies) if reply == "OK"]
-    c.many([q for key in good for q in _questions(key)])
+    c.many([q for key in good for q in _queries(key)])
     _read_again(c, good, payloads)
     c.do("FLUSHDB")
     return len(good)

@@ -8,7 +8,7 @@ import threading
 import time
 import zlib
 
-from chance import most
+from chance import upper_bound
 from servers import COMMAND, PATIENCE, Server, Skip, has_redis_command, tamis, until
 
 
@@ -81,7 +81,7 @@ def test_keys():
             redis("load", *words, "seen", data=b"", check=(2,))
 
 
-def test_refusals_are_told():
+def test_refusals_are_reported():
     """An operation that the server denies is not done, and is reported as denied."""
     with On() as redis:
         c = redis.server.client()
@@ -136,7 +136,7 @@ def test_scheme():
                 assert own and all(c.do(verb + ".MEXISTS", key, *own)), key
                 info = c.do(verb + ".INFO", key)
                 count = info[info.index("Number of items inserted") + 1]
-                new = len(own) - most(len(own), 0.01)  # the others are false positives
+                new = len(own) - upper_bound(len(own), 0.01)  # the others are false positives
                 assert new <= count <= len(own), (key, count, len(own))
             fields = c.do("HGETALL", name)
             stored = dict(zip(fields[::2], fields[1::2]))
@@ -174,10 +174,10 @@ def test_many():
         assert [x for x in out if x[0] == "k"] == inside
         wrong = [x for x in out if x[0] == "n"]
         assert len(wrong) < 200, len(wrong)
-        told = json.loads(redis("info", "--json", "seen").stdout)
-        assert told["shards"] == 16 and told["nodes"] == 1 and told["kind"] == "bloom"
-        assert 99500 <= told["keys"] <= 100000 and told["reserved"] == 200000
-        assert told["stages"] == 16
+        reported = json.loads(redis("info", "--json", "seen").stdout)
+        assert reported["shards"] == 16 and reported["nodes"] == 1 and reported["kind"] == "bloom"
+        assert 99500 <= reported["keys"] <= 100000 and reported["reserved"] == 200000
+        assert reported["stages"] == 16
         assert b"16 on 1 node" in redis("info", "seen").stdout
 
 
@@ -187,7 +187,7 @@ def test_cuckoo_rate():
         redis("load", "-q", "members", data=_lines(*["k%d" % i for i in range(20000)]))
         others = _lines(*["no%d" % i for i in range(50000)])
         wrong = int(redis("query", "-c", "members", data=others, check=(0, 1)).stdout)
-        assert wrong <= most(50000, 0.0001), wrong
+        assert wrong <= upper_bound(50000, 0.0001), wrong
         assert redis("query", "-v", "-c", "members", check=(1,),
                      data=_lines(*["k%d" % i for i in range(20000)])).stdout == b"0\n"
 

@@ -1,7 +1,7 @@
 """Copies share their tables, and unions are made in the background: clients must not notice.
 
 A copy and its origin go their own ways; a union answers as one that was made at once; and what is
-saved, replicated or asked for in the midst of the work is what it would be at its end.
+saved, replicated or queried in the midst of the work is what it would be at its end.
 """
 import os
 import random
@@ -461,7 +461,7 @@ def test_looked_up_once():
         c.do("CF.RESERVE", "c", str(CAPACITY))
         subscriber.do("PSUBSCRIBE", "__keyevent@0__:*")
 
-        def told(*first):
+        def reported(*first):
             """The events and counts of some commands after others."""
             looked = [int(server.info("keyspace_" + what)) for what in ("hits", "misses")]
             c.many([*first, ["BF.EXISTS", "none", "x"], ["BF.ADD", "new", "x"],
@@ -478,9 +478,9 @@ def test_looked_up_once():
             return busy, events[len(first):], [n - b for n, b in zip(now, looked)]
 
         server.settle()
-        _, events, looked = told()
+        _, events, looked = reported()
         for _ in range(100):  # on a busy machine the worker may be done before the end of them
-            busy, events_behind, looked_behind = told(["COPY", "a", "to1"], ["COPY", "b", "to2"])
+            busy, events_behind, looked_behind = reported(["COPY", "a", "to1"], ["COPY", "b", "to2"])
             assert events_behind == events, (events_behind, events)
             looked_behind[0] -= 2  # by COPY
             assert looked_behind == looked, (looked_behind, looked)
@@ -833,8 +833,8 @@ def test_no_memory_to_unite():
                        for key in ("shared", "guest", "united")}
             _room(server)
             server.settle()
-            for key, told in replies.items():
-                added = [i for i, reply in zip(items, told) if not isinstance(reply, Error)]
+            for key, reported in replies.items():
+                added = [i for i, reply in zip(items, reported) if not isinstance(reply, Error)]
                 refused += len(items) - len(added)
                 assert not added or all(c.do("BF.MEXISTS", key, *added)), (blocks, key)
                 assert all(c.do("BF.MEXISTS", key, *_items("b", 1000), *_items("b2", 1000)))

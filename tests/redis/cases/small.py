@@ -42,10 +42,10 @@ def test_memory():
         for count, most in ((1, 400), (100, 400), (200, 900), (1000, 2700)):
             _each_takes(server, c, count, 10)
             taken = _each_takes(server, c, count, 4000 if count < 1000 else 400)
-            told = c.do("MEMORY", "USAGE", "k1")
-            print("         %d items: %.0f bytes, MEMORY USAGE %d" % (count, taken, told))
+            reported = c.do("MEMORY", "USAGE", "k1")
+            print("         %d items: %.0f bytes, MEMORY USAGE %d" % (count, taken, reported))
             assert taken <= most, (count, taken)
-            assert 0.6 * taken <= told <= 1.1 * taken, (count, taken, told)
+            assert 0.6 * taken <= reported <= 1.1 * taken, (count, taken, reported)
 
 
 def test_rates():
@@ -141,10 +141,10 @@ def test_everywhere_the_same():
                     break
                 d.do("BF.LOADCHUNK", key + "-loaded", str(at), chunk)
             d.do("COPY", key, key + "-copied")
-            told = before[KEYS.index(key)]
-            assert _state(d, key, 200) == told, key
+            reported = before[KEYS.index(key)]
+            assert _state(d, key, 200) == reported, key
             for name in (key + "-loaded", key + "-copied"):
-                assert _state(d, name, 200) == told, name
+                assert _state(d, name, 200) == reported, name
             # It goes on as its origin does.
             for client in (c, d):
                 client.do("BF.MADD", key, *_items("in", 120, 90))

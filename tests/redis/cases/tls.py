@@ -1,6 +1,6 @@
 """tamis redis --tls: to real servers, with certificates made here.
 
-The servers keep their port without TLS for the test's own questions.
+The servers keep their port without TLS for the test's own queries.
 """
 import contextlib
 import os
