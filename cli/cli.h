@@ -23,12 +23,13 @@
 
 #include "tamis.h"
 
-/* As grep's, and one more: part of the contract. */
+/* As those of grep, and two more: part of the contract. */
 enum exit_code {
-    EXIT_DONE = 0,  /* something was selected, or the work is done */
-    EXIT_NONE = 1,  /* nothing selected, a key is missing */
-    EXIT_ERROR = 2, /* nothing was changed */
-    EXIT_OVER = 3   /* done, but the filter is over its capacity */
+    EXIT_DONE = 0,   /* something was selected, or the work is done */
+    EXIT_NONE = 1,   /* nothing selected, a key is missing */
+    EXIT_ERROR = 2,  /* nothing was changed */
+    EXIT_OVER = 3,   /* done, but the filter is over its capacity */
+    EXIT_CHANGED = 4 /* the file was changed, but a step after that failed */
 };
 
 struct args;

@@ -52,7 +52,7 @@ static void print_commands(const struct command *const *list, FILE *to) {
 
 static void print_exits(const struct command *command, FILE *to) {
     heading("Exit codes", to);
-    for (int code = EXIT_DONE; code <= EXIT_OVER; code++) {
+    for (int code = EXIT_DONE; code <= EXIT_CHANGED; code++) {
         if (exit_text(command, code) == NULL) continue;
         fprintf(to, "  %d  ", code);
         print_text(exit_text(command, code), NULL, 5, 5, to);

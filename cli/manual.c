@@ -295,7 +295,7 @@ static void put_group(const struct command *command, enum option_group group, bo
 
 static void put_exits(const struct command *command) {
     put_section("Exit status");
-    for (int code = EXIT_DONE; code <= EXIT_OVER; code++) {
+    for (int code = EXIT_DONE; code <= EXIT_CHANGED; code++) {
         const char digit[] = {(char)('0' + code), '\0'};
         if (exit_text(command, code) == NULL) continue;
         put_term(digit);

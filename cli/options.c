@@ -42,7 +42,8 @@ const char *exit_text(const struct command *command, int code) {
         "something was selected, or the work is done",
         "nothing was selected, a key is missing, or a key to remove was not there",
         "error; nothing was changed",
-        "done, but the filter is over its capacity; the promised rate does not hold"};
+        "done, but the filter is over its capacity; the promised rate does not hold",
+        "the file was changed, but a step after that failed: do not repeat the command"};
     if (command == NULL) return texts[code];
     if (command->exits[code] == NULL && code == EXIT_ERROR) return texts[code];
     return command->exits[code];

@@ -74,10 +74,10 @@ struct command {
     enum option_id options[COMMAND_OPTIONS];
     unsigned groups; /* whole groups besides: KEY_OPTIONS | ... */
     enum completion operands;
-    const char *exits[4];               /* NULL: never; EXIT_ERROR: as for any command */
-    const char *examples;               /* lines */
-    const char *see;                    /* other commands, separated by blanks */
-    const struct command *const *verbs; /* of `tamis redis`; NULL at the end */
+    const char *exits[EXIT_CHANGED + 1]; /* NULL: never; EXIT_ERROR: as for any command */
+    const char *examples;                /* lines */
+    const char *see;                     /* other commands, separated by blanks */
+    const struct command *const *verbs;  /* of `tamis redis`; NULL at the end */
     int (*run)(struct args *args);
 };
 

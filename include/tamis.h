@@ -16,8 +16,9 @@
  *   - A key is `(const void *, size_t)`: any bytes.  NULL is allowed when the length is 0, and the
  *     empty key is a key like any other.
  *   - A function that can fail returns a tamis_status.  On failure it changes nothing: the filter
- *     is as before, and an out-parameter for an object is set to NULL.  Exceptions are stated at
- *     the function.  A lookup returns its result and cannot fail.
+ *     and the file are as before, and an out-parameter for an object is set to NULL.  Exceptions
+ *     are stated at the function; E_CHANGED is always one.  A lookup returns its result and cannot
+ *     fail.
  *   - Every function may return E_ARGUMENT (a NULL, or a struct_size that no version had) and, if
  *     it creates an object, E_NOMEM.  Comments list the other statuses to expect.
  *   - Structures that may grow begin with their own size.  Initialise them with their INIT macro
@@ -94,7 +95,10 @@ TAMIS_API const char *tamis_version(void);
     X(E_CORRUPT, 25, "the input is inconsistent")                                            \
     X(E_SECRET, 26, "the filter is keyed and needs its secret key")                          \
     X(E_WRONG_SECRET, 27, "the secret key is not the one the filter was created with")       \
-    X(E_PART, 28, "the file holds several filters, or none: name one of its parts")
+    X(E_PART, 28, "the file holds several filters, or none: name one of its parts")          \
+    X(E_CHANGED, 29, "the file was changed, but a step after that failed: do not repeat it") \
+    X(E_BUSY, 30, "another process holds a lock on the file")                                \
+    X(E_LOST, 31, "the filter lost a key while it was built: faulty memory or processor")
 
 typedef enum tamis_status {
 #define X(name, value, text) TAMIS_##name = value,
@@ -242,6 +246,9 @@ typedef struct tamis_options {
                            parameters "leveldb:bits=10" (doc/formats).  Leave `kind` TAMIS_AUTO.
                            `bytes`, `secret` and `shared` are E_UNSUPPORTED, and so is `memory`
                            where the keys must be kept in order.  NULL or "tamis": our own */
+    bool check; /* tamis_build, builder: query every key before the filter is returned (E_LOST) and
+                   verify the table again when it is encoded or saved (E_CHECKSUM): faulty memory
+                   cannot cause a false negative.  The keys are kept until then: 8 bytes each */
 } tamis_options;
 
 #ifdef __cplusplus
@@ -589,6 +596,8 @@ typedef struct tamis_open_options {
     const char *part; /* of a file that holds several filters: see tamis_container_open */
     bool update;      /* tamis_open: open for update: see tamis_commit */
     const struct tamis_storage *storage; /* tamis_header_open: where the tables are */
+    int64_t wait_ms; /* tamis_open: milliseconds to wait while another process has the file locked,
+                        then E_BUSY; 0: 60,000; negative: do not wait */
 } tamis_open_options;
 #ifdef __cplusplus
 #define TAMIS_OPEN_INIT tamis_open_options_default()
@@ -637,16 +646,19 @@ TAMIS_API tamis_status tamis_verify(const tamis_filter *filter);
 /* Writes the filter to a file atomically: writes a temporary file beside it, syncs it, renames it,
  * and syncs the directory.  At any moment, also after a crash, the file is the old or the new
  * version, complete.  Unless `replace`, an existing file is E_EXISTS.  E_CHECKSUM: see
- * tamis_verify.  After E_IO errno has the reason. */
+ * tamis_verify.  After E_IO errno has the reason.  E_CHANGED: the file is the new version, but the
+ * directory could not be synced (errno has the reason), so a power cut may restore the old one. */
 TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace);
 
 /* Opens a file.  With `map` the file is mapped read-only and shared with other processes, in time
  * independent of its size.  The table's checksums are then not verified (call tamis_verify), and
  * the file must not be truncated while it is mapped (replacing it by rename, as tamis_save does,
- * is fine).  A mapped .tamis file keeps a descriptor open, whose lock prevents tamis_commit of
+ * is fine).  So a file that another user may change is read instead, as without `map`: one that
+ * belongs neither to the process's user nor to root, or that its group or others may write.
+ * A mapped .tamis file keeps a descriptor open, whose lock prevents tamis_commit of
  * other processes from changing it in place.  Only regular files can be mapped (E_UNSUPPORTED).
  * An update that a crash has interrupted is completed in memory.  `options` may be NULL.  Errors
- * are those of tamis_decode, and E_IO, after which errno has the reason. */
+ * are those of tamis_decode; E_BUSY, see `wait_ms`; and E_IO, after which errno has the reason. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 
@@ -655,7 +667,7 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  *
  *     tamis_open_options how = TAMIS_OPEN_INIT;
  *     how.update = true;
- *     tamis_open("seen.tamis", &how, &seen);        // waits for other writers
+ *     tamis_open("seen.tamis", &how, &seen);        // waits for other writers: `wait_ms`
  *     tamis_add(seen, key, length, NULL);
  *     tamis_commit(seen, NULL);
  *     tamis_free(seen);                             // without a commit: changes are discarded
@@ -670,8 +682,13 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  * `*written`, if not NULL, receives the number of bytes written to the file.  One commit per open:
  * then free the filter.  E_ARGUMENT for a filter that was not opened for update.  After E_IO errno
  * has the reason: ESTALE if the file has been replaced in the meantime (tamis_save does not wait);
- * the new file is left alone.  If the file itself cannot be written, the journal stays, and the
- * next process that opens the file completes the update.  Needs exclusive access. */
+ * the new file is left alone.
+ *
+ * E_CHANGED, with the reason in errno: readers find the new filter, but a later step failed.  Do
+ * not repeat the change.  Either the directory could not be synced after the file was replaced, as
+ * in tamis_save; or the journal is complete but the file could not be written: then the journal
+ * stays, and the next process that opens the file for update completes it.  Needs exclusive access.
+ */
 TAMIS_API tamis_status tamis_commit(tamis_filter *filter, uint64_t *written);
 
 /* ---------------------------------------------------------------- small filters */

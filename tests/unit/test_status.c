@@ -26,7 +26,7 @@ static const struct frozen statuses[] = {
     {"E_IO", 16},       {"E_EXISTS", 17},    {"E_UNSUPPORTED", 18},  {"E_FORMAT", 20},
     {"E_VERSION", 21},  {"E_TRUNCATED", 22}, {"E_TRAILING", 23},     {"E_CHECKSUM", 24},
     {"E_CORRUPT", 25},  {"E_SECRET", 26},    {"E_WRONG_SECRET", 27}, {"E_KEY", 19},
-    {"E_PART", 28},
+    {"E_PART", 28},     {"E_CHANGED", 29},   {"E_BUSY", 30},         {"E_LOST", 31},
 };
 static const struct frozen kinds[] = {
     {"bloom", 1}, {"block", 2}, {"counting", 3}, {"cuckoo", 4},
@@ -44,7 +44,7 @@ static void test_statuses(void **state) {
                                     tamis_status_text((tamis_status)statuses[j].value));
         }
     }
-    assert_string_equal(tamis_status_name((tamis_status)29), "?");
+    assert_string_equal(tamis_status_name((tamis_status)32), "?");
     assert_string_equal(tamis_status_name((tamis_status)-1), "?");
     assert_string_equal(tamis_status_name((tamis_status)12345), "?");
     assert_true(strlen(tamis_status_text((tamis_status)12345)) > 5);
