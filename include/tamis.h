@@ -654,7 +654,8 @@ TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, 
  * independent of its size.  The table's checksums are then not verified (call tamis_verify), and
  * the file must not be truncated while it is mapped (replacing it by rename, as tamis_save does,
  * is fine).  So a file that another user may change is read instead, as without `map`: one that
- * belongs neither to the process's user nor to root, or that its group or others may write.
+ * belongs neither to the process's user nor to root, or that others, or a group that is not the
+ * process's own, may write.
  * A mapped .tamis file keeps a descriptor open, whose lock prevents tamis_commit of
  * other processes from changing it in place.  Only regular files can be mapped (E_UNSUPPORTED).
  * An update that a crash has interrupted is completed in memory.  `options` may be NULL.  Errors
@@ -675,8 +676,9 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  * In a large .tamis file (16 MiB or more) of kind bloom, block or counting, only the 64 KiB chunks
  * that the keys touch are read, verified and written: first to a journal beside the file, then in
  * place (doc/format.md).  So adding ten keys costs the same in a filter of any size.  Any other
- * file is written as by tamis_save; so is a large one if more than an eighth of it changes, if it
- * belongs to another user, or if another process has it mapped (which keeps the old file).
+ * file is written as by tamis_save; so is a large one if more than an eighth of it changes, if
+ * another user may change it (see tamis_open), or if another process has it mapped (which keeps the
+ * old file).
  *
  * From tamis_open to tamis_free other writers wait.  Readers wait only during a commit in place.
  * `*written`, if not NULL, receives the number of bytes written to the file.  One commit per open:

@@ -76,10 +76,9 @@ const struct tamis__container_format *tamis__container_detect(const char *format
                                                               const uint8_t *bytes,
                                                               uint64_t length);
 
-/* Opens a container whose bytes it frees or unmaps at the end, by their storage.  On failure they
- * stay the caller's. */
-tamis_status tamis__container_take(const uint8_t *bytes, uint64_t length,
-                                   enum tamis__storage storage, uint64_t block_bytes,
+/* Opens a container, which takes the bytes over; on failure they are dropped. */
+struct tamis__file;
+tamis_status tamis__container_take(const struct tamis__file *bytes,
                                    const tamis_open_options *options, tamis_container **out);
 
 /* The filter of that name, or the only one; E_PART. */

@@ -5,6 +5,7 @@
 #include "compat/registry.h"
 #include "file/file.h"
 #include "file/native.h"
+#include "file/save.h"
 #include "tamis.h"
 
 const struct tamis__container_format *tamis__container_detect(const char *format,
@@ -26,13 +27,9 @@ void tamis_container_free(tamis_container *c) {
     const tamis_allocator a = c->allocator;
     if (c->format->close != NULL) c->format->close(c);
     tamis__release(&a, c->parts, c->room * sizeof *c->parts);
-    uint8_t *bytes = (uint8_t *)(uintptr_t)c->bytes;
-    if (c->storage == TAMIS__MAPPED) {
-        struct tamis__mapping m = {bytes, c->block_bytes, -1};
-        tamis__file_unmap(&m);
-    } else if (c->storage == TAMIS__OWNED) {
-        tamis__table_free(&a, bytes, c->block_bytes);
-    }
+    const struct tamis__file file = {(uint8_t *)(uintptr_t)c->bytes, c->length, c->storage,
+                                     c->block_bytes, -1};
+    if (c->storage != TAMIS__BORROWED) tamis__file_close(&file, &a);
     tamis__release(&a, c, sizeof *c);
 }
 
@@ -57,13 +54,15 @@ static tamis_status open_bytes(const uint8_t *bytes, uint64_t length,
     return TAMIS_OK;
 }
 
-tamis_status tamis__container_take(const uint8_t *bytes, uint64_t length,
-                                   enum tamis__storage storage, uint64_t block_bytes,
+tamis_status tamis__container_take(const struct tamis__file *bytes,
                                    const tamis_open_options *options, tamis_container **out) {
-    const tamis_status status = open_bytes(bytes, length, options, out);
-    if (status != TAMIS_OK) return status;
-    (*out)->storage = storage;
-    (*out)->block_bytes = block_bytes;
+    const tamis_status status = open_bytes(bytes->bytes, bytes->length, options, out);
+    if (status != TAMIS_OK) {
+        tamis__file_close(bytes, &options->allocator);
+        return status;
+    }
+    (*out)->storage = bytes->storage;
+    (*out)->block_bytes = bytes->room;
     return TAMIS_OK;
 }
 
@@ -81,17 +80,15 @@ tamis_status tamis_container_view(const void *bytes, size_t length,
 tamis_status tamis_container_open(const char *path, const tamis_open_options *options,
                                   tamis_container **out) {
     tamis_open_options o;
-    struct tamis__mapping m;
+    struct tamis__file bytes;
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (path == NULL) return TAMIS_E_ARGUMENT;
-    status = tamis__file_map(path, &m);
-    if (status != TAMIS_OK) return status;
-    status = tamis__container_take(m.bytes, m.length, TAMIS__MAPPED, m.length, &o, out);
-    if (status != TAMIS_OK) tamis__file_unmap(&m);
-    return status;
+    const struct tamis__file_how how = {true, o.wait_ms, &o.allocator};
+    status = tamis__file_open(path, &how, &bytes);
+    return status == TAMIS_OK ? tamis__container_take(&bytes, &o, out) : status;
 }
 
 /* -------------------------------------------------------------------------- parts */
@@ -193,7 +190,7 @@ tamis_status tamis_container_replace(const tamis_container *c, size_t index,
     const uint64_t after = part->offset + part->bytes;
     const struct tamis__span spans[3] = {
         {c->bytes, part->offset}, {bytes, part->bytes}, {c->bytes + after, c->length - after}};
-    status = tamis__file_write(path, replace, -1, spans, 3);
+    status = tamis__file_save(path, replace, -1, spans, 3);
     tamis__table_free(&c->allocator, bytes, part->bytes);
     return status;
 }

@@ -12,12 +12,15 @@
 #include "file/codecs.h"
 #include "file/file.h"
 #include "file/native.h"
+#include "file/save.h"
 #include "file/update.h"
 #include "filter/codec.h"
 #include "tamis.h"
 
 /* Maximum bytes that tamis_encode_to writes at once. */
 #define STREAM_BYTES ((uint64_t)1 << 20)
+/* How long to wait for a lock, unless the caller chooses. */
+#define WAIT_MS 60000
 
 uint64_t tamis_encoded_size(const tamis_filter *filter) {
     return tamis__codec_of(filter)->encoded_size(filter);
@@ -38,10 +41,14 @@ tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capac
 
 tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_open_options *copy) {
     memset(copy, 0, sizeof *copy);
-    if (options == NULL) return TAMIS_OK;
-    if (options->struct_size < offsetof(tamis_open_options, map)) return TAMIS_E_ARGUMENT;
-    memcpy(copy, options,
-           options->struct_size < sizeof *copy ? options->struct_size : sizeof *copy);
+    if (options != NULL && options->struct_size < offsetof(tamis_open_options, map)) {
+        return TAMIS_E_ARGUMENT;
+    }
+    if (options != NULL) {
+        memcpy(copy, options,
+               options->struct_size < sizeof *copy ? options->struct_size : sizeof *copy);
+    }
+    if (copy->wait_ms == 0) copy->wait_ms = WAIT_MS;
     if ((copy->allocator.alloc == NULL) != (copy->allocator.free == NULL)) {
         return TAMIS_E_ARGUMENT;
     }
@@ -83,35 +90,17 @@ static tamis_status decode_in_place(const uint8_t *bytes, uint64_t length,
                                    : tamis__compat_decode(bytes, length, &settings, o->format, out);
 }
 
-/* The bytes that a filter is decoded from, and what is freed or unmapped with it. */
-struct source {
-    uint8_t *bytes;
-    uint64_t length;
-    enum tamis__storage storage;
-    uint64_t room;  /* as allocated or mapped */
-    int descriptor; /* mapped: keeps the file; or -1 */
-};
-
-static struct source mapped_source(const struct tamis__mapping *m, enum tamis__storage storage) {
-    return (struct source){m->bytes, m->length, storage, m->length, m->descriptor};
+static void drop_bytes(const struct tamis__file *b, const tamis_allocator *a) {
+    if (b->storage != TAMIS__BORROWED) tamis__file_close(b, a);
 }
 
-static void drop_source(const struct source *b, const tamis_allocator *a) {
-    struct tamis__mapping m = {b->bytes, b->room, b->descriptor};
-    if (b->storage == TAMIS__OWNED) {
-        tamis__table_free(a, b->bytes, b->room);
-    } else if (b->storage != TAMIS__BORROWED) {
-        tamis__file_unmap(&m);
-    }
-}
-
-/* The filter takes the source over.  On failure, and if the filter has made a table of its own, the
- * source is dropped now. */
-static tamis_status decode_source(const struct source *b, const tamis_open_options *o,
-                                  tamis_filter **out) {
+/* The filter takes the bytes over.  On failure, and if the filter has made a table of its own, they
+ * are dropped now. */
+static tamis_status decode_bytes(const struct tamis__file *b, const tamis_open_options *o,
+                                 tamis_filter **out) {
     const tamis_status status = decode_in_place(b->bytes, b->length, o, out);
     if (status != TAMIS_OK || (*out)->storage == TAMIS__OWNED) {
-        drop_source(b, &o->allocator);
+        drop_bytes(b, &o->allocator);
         return status;
     }
     (*out)->storage = b->storage;
@@ -130,11 +119,11 @@ tamis_status tamis_decode(const void *bytes, size_t length, const tamis_open_opt
     if (status != TAMIS_OK) return status;
     if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
     o.unverified = false;
-    const struct source b = {tamis__table_alloc(&o.allocator, length), length, TAMIS__OWNED, length,
-                             -1};
+    const struct tamis__file b = {tamis__table_alloc(&o.allocator, length), length, TAMIS__OWNED,
+                                  length, -1};
     if (b.bytes == NULL) return TAMIS_E_NOMEM;
     if (length != 0) memcpy(b.bytes, bytes, length);
-    return decode_source(&b, &o, out);
+    return decode_bytes(&b, &o, out);
 }
 
 tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_options *options,
@@ -145,8 +134,8 @@ tamis_status tamis_view(const void *bytes, size_t length, const tamis_open_optio
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if ((bytes == NULL && length != 0) || (uintptr_t)bytes % 8 != 0) return TAMIS_E_ARGUMENT;
-    const struct source b = {(uint8_t *)(uintptr_t)bytes, length, TAMIS__BORROWED, length, -1};
-    return decode_source(&b, &o, out);
+    const struct tamis__file b = {(uint8_t *)(uintptr_t)bytes, length, TAMIS__BORROWED, length, -1};
+    return decode_bytes(&b, &o, out);
 }
 
 tamis_status tamis_verify(const tamis_filter *filter) {
@@ -211,8 +200,8 @@ struct destination {
 
 static tamis_status take_to_file(void *context, const struct tamis__span *spans, size_t count) {
     const struct destination *destination = context;
-    return tamis__file_write(destination->path, destination->replace, destination->old, spans,
-                             count);
+    return tamis__file_save(destination->path, destination->replace, destination->old, spans,
+                            count);
 }
 
 tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace) {
@@ -246,43 +235,30 @@ tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer *write, vo
     return encode_to(filter, take_to_stream, &stream);
 }
 
-static tamis_status read_source(const char *path, const tamis_open_options *o, struct source *b) {
-    struct tamis__mapping m;
-    if (!o->map) {
-        *b = (struct source){.storage = TAMIS__OWNED, .descriptor = -1};
-        return tamis__file_read(path, &o->allocator, &b->bytes, &b->room, &b->length);
-    }
-    const tamis_status status = tamis__file_map(path, &m);
-    if (status == TAMIS_OK) *b = mapped_source(&m, TAMIS__MAPPED);
-    return status;
-}
-
 /* `container` may be NULL: then a file that holds several filters is opened for one of them. */
-static tamis_status open_source(const char *path, tamis_open_options *o, tamis_filter **out,
-                                tamis_container **container) {
-    struct source b;
-    tamis_status status = read_source(path, o, &b);
+static tamis_status open_bytes(const char *path, tamis_open_options *o, tamis_filter **out,
+                               tamis_container **container) {
+    struct tamis__file b;
+    const struct tamis__file_how how = {o->map, o->wait_ms, &o->allocator};
+    tamis_status status = tamis__file_open(path, &how, &b);
     if (status != TAMIS_OK) return status;
-    o->unverified = o->map;
+    o->unverified = b.storage == TAMIS__MAPPED;
     if (container == NULL || o->part != NULL ||
         tamis__container_detect(o->format, b.bytes, b.length) == NULL) {
-        return decode_source(&b, o, out);
+        return decode_bytes(&b, o, out);
     }
-    status = tamis__container_take(b.bytes, b.length, b.storage, b.room, o, container);
-    if (status != TAMIS_OK) drop_source(&b, &o->allocator);
-    return status;
+    return tamis__container_take(&b, o, container);
 }
 
 /* A filter of which only the pages that change are read and written.  E_UNSUPPORTED, with no
  * effect, if the file must be read as a whole. */
 static tamis_status open_draft(const struct tamis__update *u, tamis_open_options *o,
                                tamis_filter **out) {
-    struct tamis__mapping m;
-    tamis_status status = tamis__update_map(u, &m);
+    struct tamis__file b;
+    tamis_status status = tamis__update_map(u, &b);
     if (status != TAMIS_OK) return status;
-    const struct source b = mapped_source(&m, TAMIS__DRAFT);
     o->unverified = true;
-    status = decode_source(&b, o, out);
+    status = decode_bytes(&b, o, out);
     o->unverified = false;
     if (status != TAMIS_OK || (*out)->family->touched != NULL) return status;
     tamis__filter_free(*out);
@@ -292,20 +268,20 @@ static tamis_status open_draft(const struct tamis__update *u, tamis_open_options
 
 static tamis_status open_copy(const struct tamis__update *u, const tamis_open_options *o,
                               tamis_filter **out) {
-    struct source b = {.storage = TAMIS__OWNED, .descriptor = -1};
-    const tamis_status status = tamis__update_read(u, &b.bytes, &b.room, &b.length);
+    struct tamis__file b;
+    const tamis_status status = tamis__update_read(u, &b);
     if (status != TAMIS_OK) return status;
     /* The container must not be replaced by one of its parts. */
     if (tamis__container_detect(o->format, b.bytes, b.length) != NULL) {
-        drop_source(&b, &o->allocator);
+        drop_bytes(&b, &o->allocator);
         return TAMIS_E_UNSUPPORTED;
     }
-    return decode_source(&b, o, out);
+    return decode_bytes(&b, o, out);
 }
 
 static tamis_status open_for_update(const char *path, tamis_open_options *o, tamis_filter **out) {
     struct tamis__update *u;
-    tamis_status status = tamis__update_begin(path, &o->allocator, &u);
+    tamis_status status = tamis__update_begin(path, o->wait_ms, &o->allocator, &u);
     if (status != TAMIS_OK) return status;
     o->unverified = false;
     status = open_draft(u, o, out);
@@ -329,7 +305,7 @@ static tamis_status open_file(const char *path, const tamis_open_options *option
     const tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (path == NULL) return TAMIS_E_ARGUMENT;
-    return o.update ? open_for_update(path, &o, out) : open_source(path, &o, out, container);
+    return o.update ? open_for_update(path, &o, out) : open_bytes(path, &o, out, container);
 }
 
 tamis_status tamis_open(const char *path, const tamis_open_options *options, tamis_filter **out) {
@@ -355,8 +331,10 @@ tamis_status tamis_commit(tamis_filter *filter, uint64_t *written) {
         bytes = tamis_encoded_size(filter);
         status = encode_to(filter, take_to_file, &destination);
     }
-    if (status != TAMIS_OK) return status;
+    if (status != TAMIS_OK && status != TAMIS_E_CHANGED) return status;
+    const int why = errno;
     tamis__update_end(filter);
     if (written != NULL) *written = bytes;
-    return TAMIS_OK;
+    errno = why;
+    return status;
 }

@@ -209,7 +209,12 @@ static int nameless_file(const char *directory) {
         return -1;
     }
     const int named = mkstemp(name);
-    if (named >= 0) unlink(name);
+    if (named >= 0 && unlink(name) != 0) { /* it would stay for ever */
+        const int why = errno;
+        close(named);
+        errno = why;
+        return -1;
+    }
     return tamis__above_streams(named);
 }
 

@@ -16,7 +16,19 @@ int tamis__above_streams(int descriptor) {
 }
 
 int tamis__open(const char *path, int flags, mode_t mode) {
-    return tamis__above_streams(open(path, flags | O_CLOEXEC, mode));
+    int descriptor;
+    do {
+        descriptor = open(path, flags | O_CLOEXEC, mode);
+    } while (descriptor < 0 && errno == EINTR);
+    return tamis__above_streams(descriptor);
+}
+
+bool tamis__sync(int descriptor) {
+    int failed;
+    do {
+        failed = fsync(descriptor);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0;
 }
 
 /* Reads or, if `write`, writes all bytes. */

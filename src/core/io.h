@@ -1,4 +1,4 @@
-/* io.h - descriptors above the standard streams; reads and writes of all bytes at an offset */
+/* io.h - descriptors above the standard streams; calls that a signal does not interrupt */
 #ifndef TAMIS_CORE_IO_H
 #define TAMIS_CORE_IO_H
 
@@ -22,5 +22,8 @@ int tamis__open(const char *path, int flags, mode_t mode);
 /* All bytes, or false and errno. */
 bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at);
 bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at);
+
+/* fsync(2); false and errno. */
+bool tamis__sync(int descriptor);
 
 #endif

@@ -1,33 +1,47 @@
-/* file.h - whole files: atomic writes, reads, mappings */
+/* file.h - the bytes of a whole file, read or mapped */
 #ifndef TAMIS_FILE_FILE_H
 #define TAMIS_FILE_FILE_H
 
 #include "core/alloc.h"
-#include "file/native.h"
+#include "filter/family.h"
 #include "tamis.h"
 
-/* Writes the spans to a temporary beside `path`, syncs, renames, syncs the directory.  `old` is the
- * descriptor of the file that it may replace, or -1 for any: if another file has the name by then,
- * that file stays, and the result is E_IO with ESTALE. */
-tamis_status tamis__file_write(const char *path, bool replace, int old,
-                               const struct tamis__span *spans, size_t count);
-/* A whole file in a block from tamis__table_alloc (*block_bytes long), `*length` of it used.
- * An interrupted update (journal.h) is completed in memory. */
-tamis_status tamis__file_read(const char *path, const tamis_allocator *a, uint8_t **block,
-                              uint64_t *block_bytes, uint64_t *length);
-/* The same of a descriptor, from its current offset. */
-tamis_status tamis__descriptor_read(int descriptor, const tamis_allocator *a, uint8_t **block,
-                                    uint64_t *block_bytes, uint64_t *length);
-/* A whole file, mapped read-only; an empty one is no bytes at NULL. `descriptor` holds the lock
- * that keeps the file from being updated in place; -1 if that is not needed. */
-struct tamis__mapping {
+/* The bytes of a file.  An empty one, mapped, is no bytes at NULL. */
+struct tamis__file {
     uint8_t *bytes;
     uint64_t length;
-    int descriptor;
+    enum tamis__storage storage; /* MAPPED, DRAFT: mapped; OWNED: from tamis__table_alloc */
+    uint64_t room;               /* as mapped or allocated */
+    int descriptor;              /* holds the lock that keeps the file from being updated in place;
+                                    -1: not needed */
 };
-tamis_status tamis__file_map(const char *path, struct tamis__mapping *mapping);
-void tamis__file_unmap(struct tamis__mapping *mapping);
+
+/* How to open one. */
+struct tamis__file_how {
+    bool map; /* map it, unless another user may change it */
+    int64_t wait_ms;
+    const tamis_allocator *allocator;
+};
+
+/* Opens a file; an interrupted update (journal.h) is completed in memory.  E_BUSY; E_UNSUPPORTED if
+ * it is to be mapped and is no regular file. */
+tamis_status tamis__file_open(const char *path, const struct tamis__file_how *how,
+                              struct tamis__file *file);
+void tamis__file_close(const struct tamis__file *file, const tamis_allocator *a);
+
+/* The rest of a descriptor's bytes, into memory. */
+tamis_status tamis__file_read(int descriptor, const tamis_allocator *a, struct tamis__file *file);
+
 /* Starts reading a mapping that will be read from its start to its end. */
 void tamis__file_prefetch(const uint8_t *bytes, uint64_t length);
+
+struct stat;
+
+/* Can no other user change its bytes while it is mapped?  Root can do that anyway. */
+bool tamis__file_is_private(const struct stat *st);
+
+/* Is it a pipe, a device or similar? It cannot be mapped or updated, and is not even opened: a
+ * process that waits to write to a pipe would find a reader, and lose it again. */
+bool tamis__is_stream(const char *path);
 
 #endif

@@ -6,15 +6,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/bytes.h"
 #include "core/io.h"
-#include "file/lock.h"
+#include "file/directory.h"
 #include "file/native.h"
-#include "file/update.h"
+#include "file/save.h"
 #include "filter/codec.h"
 
 static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', 'j', '\n'};
@@ -27,14 +26,15 @@ enum { AT_FILE_BYTES = 16, AT_SUM_BEFORE = 24, AT_COUNT = 32, AT_HEADER = 40, AT
 /* Up to the pieces. */
 static uint64_t head_bytes(uint64_t count) { return AT_ENTRIES + ENTRY * count + 8; }
 
-/* Beside the file itself: a symbolic link is another name of the file and of its journal. */
-static char *journal_path(const char *path, size_t *size) {
+void tamis__journal_name(const char *path, char name[TAMIS__JOURNAL_NAME]) {
     struct stat st;
-    char *real = NULL;
-    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) real = realpath(path, NULL);
-    char *name = tamis__path_with(real != NULL ? real : path, ".journal", size);
-    free(real);
-    return name;
+    char real[TAMIS__PATH_MAX];
+    if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && realpath(path, real) != NULL) path = real;
+    const size_t length = strlen(path);
+    name[0] = '\0';
+    if (length >= TAMIS__PATH_MAX) return;
+    memcpy(name, path, length);
+    memcpy(name + length, ".journal", sizeof ".journal");
 }
 
 /* ---- writing */
@@ -66,14 +66,12 @@ static bool write_journal(int fd, const uint8_t *head, const struct tamis__updat
         if (!tamis__pwrite_all(fd, set->table + from, bytes, at)) return false;
         at += bytes;
     }
-    return fsync(fd) == 0;
+    return tamis__sync(fd);
 }
 
-/* In a directory where everybody may create files, another user's journal is not trusted; but a
- * user who may write the file may as well write its journal. */
+/* In a directory where everybody may create files, another user's journal is not trusted. */
 static bool is_trusted(const struct stat *journal, const struct stat *file) {
-    return journal->st_uid == file->st_uid || journal->st_uid == 0 ||
-           (file->st_mode & S_IWOTH) != 0;
+    return journal->st_uid == file->st_uid || journal->st_uid == 0;
 }
 
 /* After a crash the journal is a part of the file: every user who may read the file must be able to
@@ -86,8 +84,8 @@ static bool is_for_all(int fd, const char *path) {
            ((journal.st_mode ^ file.st_mode) & 0777) == 0;
 }
 
-/* A new file: a reader may have an old one mapped, so it must never be truncated. */
 static int create_journal(const char *name, const char *path) {
+    if (name[0] == '\0') return -1;
     if (unlink(name) != 0 && errno != ENOENT) return -1;
     const int fd = tamis__open(name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0600);
     if (fd < 0 || is_for_all(fd, path)) return fd;
@@ -96,70 +94,69 @@ static int create_journal(const char *name, const char *path) {
     return -1;
 }
 
-tamis_status tamis__journal_write(const char *path, const struct tamis__update_set *set) {
+/* Removes it, or at least makes it void.  false if readers may still apply it. */
+static bool withdraw(const char *name, int fd) {
+    const bool empty = ftruncate(fd, 0) == 0;
+    return unlink(name) == 0 || empty;
+}
+
+static bool write_in_place(const struct tamis__update_set *set, int fd, uint64_t *written) {
+    const uint64_t sums_at = TAMIS__HEADER_BYTES + set->table_bytes;
+    for (uint64_t i = 0; i < set->count; i++) {
+        const uint64_t piece = set->pieces[i], from = piece << TAMIS__PIECE_LG;
+        const uint64_t bytes = tamis__native_piece_bytes(set->table_bytes, piece);
+        if (!tamis__pwrite_all(fd, set->table + from, bytes, TAMIS__HEADER_BYTES + from) ||
+            !tamis__pwrite_all(fd, set->sums + 8 * piece, 8, sums_at + 8 * piece)) {
+            return false;
+        }
+        *written += bytes + 8;
+    }
+    *written += TAMIS__HEADER_BYTES;
+    return tamis__pwrite_all(fd, set->header, TAMIS__HEADER_BYTES, 0) && tamis__sync(fd);
+}
+
+/* What a commit needs, all of it acquired before the journal is complete. */
+struct commit {
+    char name[TAMIS__JOURNAL_NAME];
+    struct tamis__directory directory;
+    int journal;
+};
+
+static tamis_status commit_with(struct commit *c, const char *path, int descriptor,
+                                const uint8_t *head, const struct tamis__update_set *set,
+                                uint64_t *written) {
+    if (!tamis__directory_open(path, &c->directory)) return TAMIS_E_IO;
+    c->journal = create_journal(c->name, path);
+    if (c->journal < 0) return TAMIS_E_UNSUPPORTED;
+    if (!write_journal(c->journal, head, set) || !tamis__directory_sync(&c->directory)) {
+        const int why = errno;
+        const bool gone = withdraw(c->name, c->journal);
+        errno = why;
+        return gone ? TAMIS_E_IO : TAMIS_E_CHANGED;
+    }
+    if (!write_in_place(set, descriptor, written)) return TAMIS_E_CHANGED;
+    return withdraw(c->name, c->journal) ? TAMIS_OK : TAMIS_E_CHANGED;
+}
+
+tamis_status tamis__journal_commit(const char *path, int descriptor,
+                                   const struct tamis__update_set *set, uint64_t *written) {
     const tamis_allocator a = {0};
     const uint64_t bytes = head_bytes(set->count);
-    size_t size;
-    char *name = journal_path(path, &size);
+    struct commit c = {.directory = {.descriptor = -1}, .journal = -1};
     uint8_t *head = tamis__table_alloc(&a, bytes);
-    tamis_status status = name != NULL && head != NULL ? TAMIS_OK : TAMIS_E_NOMEM;
-    int why = errno;
-    if (status == TAMIS_OK) {
-        fill_head(set, head);
-        const int fd = create_journal(name, path);
-        const bool done = fd >= 0 && write_journal(fd, head, set) && tamis__sync_directory(path);
-        why = errno;
-        if (!done) status = fd >= 0 ? TAMIS_E_IO : TAMIS_E_UNSUPPORTED;
-        if (fd >= 0) close(fd);
-        if (!done && fd >= 0) unlink(name);
-    }
+    if (head == NULL) return TAMIS_E_NOMEM;
+    fill_head(set, head);
+    tamis__journal_name(path, c.name);
+    const tamis_status status = commit_with(&c, path, descriptor, head, set, written);
+    const int why = errno;
+    if (c.journal >= 0) close(c.journal);
+    tamis__directory_close(&c.directory);
     tamis__table_free(&a, head, bytes);
-    tamis__path_free(name, size);
     errno = why;
     return status;
 }
 
 /* ---- reading */
-
-/* Are numbers ascending and within the table, and is every piece complete? */
-static bool pieces_are_whole(const uint8_t *bytes, uint64_t length, uint64_t table_bytes,
-                             uint64_t count) {
-    uint64_t at = head_bytes(count), next = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        const uint8_t *entry = bytes + AT_ENTRIES + ENTRY * i;
-        const uint64_t piece = tamis__load64(entry);
-        if (piece < next || piece >= tamis__native_pieces(table_bytes)) return false;
-        const uint64_t size = tamis__native_piece_bytes(table_bytes, piece);
-        if (size > length - at) return false;
-        if (tamis__xxh3(bytes + at, (size_t)size, 0) != tamis__load64(entry + 8)) return false;
-        at += size;
-        next = piece + 1;
-    }
-    return at == length;
-}
-
-/* Is every byte of it valid? Nothing in it is trusted before. */
-static bool journal_is_whole(const uint8_t *bytes, uint64_t length) {
-    if (length < head_bytes(0) || memcmp(bytes, magic, sizeof magic) != 0) return false;
-    if (tamis__load32(bytes + 8) != VERSION || tamis__load32(bytes + 12) != 0) return false;
-    const uint64_t count = tamis__load64(bytes + AT_COUNT);
-    if (count > (length - head_bytes(0)) / ENTRY) return false;
-    const uint64_t head = head_bytes(count);
-    if (tamis__xxh3(bytes, (size_t)(head - 8), 0) != tamis__load64(bytes + head - 8)) return false;
-    uint64_t table_bytes;
-    return tamis__native_frame(bytes + AT_HEADER, tamis__load64(bytes + AT_FILE_BYTES),
-                               &table_bytes) == TAMIS_OK &&
-           pieces_are_whole(bytes, length, table_bytes, count);
-}
-
-/* Is the file the one to be updated: before, during or after the update? A valid header that is
- * neither of the two is another file's. */
-static bool belongs(const uint8_t *journal, const uint8_t *now, uint64_t file_bytes) {
-    uint64_t table_bytes;
-    if (tamis__native_frame(now, file_bytes, &table_bytes) != TAMIS_OK) return true;
-    return tamis__native_header_sum(now) == tamis__load64(journal + AT_SUM_BEFORE) ||
-           memcmp(now, journal + AT_HEADER, TAMIS__HEADER_BYTES) == 0;
-}
 
 /* Could this be the file's journal? A link or a pipe is none. */
 static bool could_be(const struct stat *journal, const struct stat *file) {
@@ -168,7 +165,8 @@ static bool could_be(const struct stat *journal, const struct stat *file) {
 
 /* Opens the file of that name; -1 in `j` if it cannot be a journal. One that may be a journal and
  * cannot be read is an error: without it the file may be torn. */
-static tamis_status open_journal(const char *name, int descriptor, struct tamis__journal *j) {
+static tamis_status open_journal(const char *name, int descriptor, struct tamis__journal *j,
+                                 uint64_t *length) {
     struct stat st, file;
     if (fstat(descriptor, &file) != 0) return TAMIS_E_IO;
     if (lstat(name, &st) != 0) {
@@ -182,31 +180,101 @@ static tamis_status open_journal(const char *name, int descriptor, struct tamis_
         close(j->descriptor);
         j->descriptor = -1;
     }
-    j->length = (uint64_t)st.st_size;
+    *length = (uint64_t)st.st_size;
     return TAMIS_OK;
 }
 
-static tamis_status map_journal(struct tamis__journal *j) {
-    if (j->length == 0) return TAMIS_OK;
-    if (j->length > SIZE_MAX / 2) return TAMIS_E_TOO_BIG;
-    void *at = mmap(NULL, (size_t)j->length, PROT_READ, MAP_PRIVATE, j->descriptor, 0);
-    if (at == MAP_FAILED) return TAMIS_E_NOMEM;
-    j->bytes = at;
+/* The bytes of a complete journal of a file of `file_bytes` are at most these. */
+static uint64_t longest(uint64_t file_bytes) {
+    return head_bytes(tamis__native_pieces(file_bytes)) + file_bytes;
+}
+
+static const uint8_t *entry_at(const struct tamis__journal *j, uint64_t index) {
+    return j->head + AT_ENTRIES + ENTRY * index;
+}
+
+/* Copies the head into memory.  `*whole` becomes false if it is incomplete or damaged. */
+static tamis_status read_head(struct tamis__journal *j, uint64_t length, bool *whole) {
+    const tamis_allocator a = {0};
+    uint8_t fixed[AT_ENTRIES];
+    *whole = false;
+    if (!tamis__pread_all(j->descriptor, fixed, sizeof fixed, 0)) return TAMIS_E_IO;
+    if (memcmp(fixed, magic, sizeof magic) != 0 || tamis__load32(fixed + 8) != VERSION ||
+        tamis__load32(fixed + 12) != 0) {
+        return TAMIS_OK;
+    }
+    j->count = tamis__load64(fixed + AT_COUNT);
+    if (j->count > (length - head_bytes(0)) / ENTRY) return TAMIS_OK;
+    j->head_bytes = head_bytes(j->count);
+    j->head = tamis__table_alloc(&a, j->head_bytes + TAMIS__PIECE_BYTES);
+    if (j->head == NULL) return TAMIS_E_NOMEM;
+    j->piece = j->head + j->head_bytes;
+    memcpy(j->head, fixed, sizeof fixed);
+    if (!tamis__pread_all(j->descriptor, j->head + AT_ENTRIES, j->head_bytes - AT_ENTRIES,
+                          AT_ENTRIES)) {
+        return TAMIS_E_IO;
+    }
+    const uint64_t summed = j->head_bytes - 8;
+    *whole = tamis__xxh3(j->head, (size_t)summed, 0) == tamis__load64(j->head + summed);
     return TAMIS_OK;
 }
 
-static void drop_bytes(struct tamis__journal *j) {
-    if (j->bytes != NULL) munmap((void *)(uintptr_t)j->bytes, (size_t)j->length);
-    j->bytes = NULL;
+/* Reads the next piece, `*bytes` long, from offset `at` into j->piece. */
+static tamis_status read_piece(const struct tamis__journal *j, uint64_t index, uint64_t at,
+                               uint64_t *bytes) {
+    *bytes = tamis__native_piece_bytes(j->table_bytes, tamis__load64(entry_at(j, index)));
+    if (!tamis__pread_all(j->descriptor, j->piece, *bytes, at)) return TAMIS_E_IO;
+    const uint64_t sum = tamis__xxh3(j->piece, (size_t)*bytes, 0);
+    return sum == tamis__load64(entry_at(j, index) + 8) ? TAMIS_OK : TAMIS_E_CHECKSUM;
 }
 
-/* Keeps the bytes of a journal that is complete and belongs to the file. */
-static tamis_status check_journal(int descriptor, uint64_t file_bytes, struct tamis__journal *j) {
+/* Are the numbers of the pieces ascending and within the table, and do the pieces fill the journal?
+ */
+static bool pieces_fit(const struct tamis__journal *j, uint64_t length) {
+    uint64_t at = j->head_bytes, next = 0;
+    for (uint64_t i = 0; i < j->count; i++) {
+        const uint64_t piece = tamis__load64(entry_at(j, i));
+        if (piece < next || piece >= tamis__native_pieces(j->table_bytes)) return false;
+        at += tamis__native_piece_bytes(j->table_bytes, piece);
+        next = piece + 1;
+    }
+    return at == length;
+}
+
+/* Is every piece complete? */
+static tamis_status check_pieces(const struct tamis__journal *j, bool *whole) {
+    uint64_t at = j->head_bytes, bytes;
+    tamis_status status = TAMIS_OK;
+    for (uint64_t i = 0; i < j->count && status == TAMIS_OK; i++, at += bytes) {
+        status = read_piece(j, i, at, &bytes);
+    }
+    *whole = status == TAMIS_OK;
+    return status == TAMIS_E_CHECKSUM ? TAMIS_OK : status;
+}
+
+/* Is the file the one to be updated: before, during or after the update? A valid header that is
+ * neither of the two is another file's. */
+static bool belongs(const struct tamis__journal *j, const uint8_t *now, uint64_t file_bytes) {
+    uint64_t table_bytes;
+    if (tamis__native_frame(now, file_bytes, &table_bytes) != TAMIS_OK) return true;
+    return tamis__native_header_sum(now) == tamis__load64(j->head + AT_SUM_BEFORE) ||
+           memcmp(now, j->head + AT_HEADER, TAMIS__HEADER_BYTES) == 0;
+}
+
+/* Is it complete, and does it belong to the file?  Nothing in it is trusted before. */
+static tamis_status check_journal(int descriptor, uint64_t file_bytes, uint64_t length,
+                                  struct tamis__journal *j, bool *needed) {
     uint8_t now[TAMIS__HEADER_BYTES];
-    const bool needed = j->bytes != NULL && journal_is_whole(j->bytes, j->length) &&
-                        tamis__load64(j->bytes + AT_FILE_BYTES) == file_bytes;
-    if (needed && !tamis__pread_all(descriptor, now, sizeof now, 0)) return TAMIS_E_IO;
-    if (!needed || !belongs(j->bytes, now, file_bytes)) drop_bytes(j);
+    *needed = length >= head_bytes(0) && length <= longest(file_bytes);
+    tamis_status status = *needed ? read_head(j, length, needed) : TAMIS_OK;
+    if (status != TAMIS_OK || !*needed) return status;
+    *needed = tamis__load64(j->head + AT_FILE_BYTES) == file_bytes &&
+              tamis__native_frame(j->head + AT_HEADER, file_bytes, &j->table_bytes) == TAMIS_OK &&
+              pieces_fit(j, length);
+    if (*needed) status = check_pieces(j, needed);
+    if (status != TAMIS_OK || !*needed) return status;
+    if (!tamis__pread_all(descriptor, now, sizeof now, 0)) return TAMIS_E_IO;
+    *needed = belongs(j, now, file_bytes);
     return TAMIS_OK;
 }
 
@@ -217,18 +285,26 @@ static bool begins_as_native(int descriptor) {
            tamis__native_begins(now, sizeof now);
 }
 
+static void drop_head(struct tamis__journal *j) {
+    const tamis_allocator a = {0};
+    tamis__table_free(&a, j->head, j->head_bytes + TAMIS__PIECE_BYTES);
+    j->head = NULL;
+}
+
 tamis_status tamis__journal_open(const char *path, int descriptor, uint64_t file_bytes,
                                  struct tamis__journal *j) {
-    size_t size;
+    char name[TAMIS__JOURNAL_NAME];
+    uint64_t length = 0;
+    bool needed = false;
     *j = (struct tamis__journal){.descriptor = -1};
-    if (file_bytes < TAMIS__HEADER_BYTES) return TAMIS_OK;
-    char *name = journal_path(path, &size);
-    if (name == NULL) return TAMIS_E_NOMEM;
-    tamis_status status = open_journal(name, descriptor, j);
-    if (status == TAMIS_OK && j->descriptor >= 0) status = map_journal(j);
-    if (status == TAMIS_OK) status = check_journal(descriptor, file_bytes, j);
+    tamis__journal_name(path, name);
+    if (file_bytes < TAMIS__HEADER_BYTES || name[0] == '\0') return TAMIS_OK;
+    tamis_status status = open_journal(name, descriptor, j, &length);
+    if (status == TAMIS_OK && j->descriptor >= 0) {
+        status = check_journal(descriptor, file_bytes, length, j, &needed);
+    }
     const int why = errno;
-    tamis__path_free(name, size);
+    if (!needed) drop_head(j);
     if (status != TAMIS_OK) {
         tamis__journal_close(j);
         if (!begins_as_native(descriptor)) status = TAMIS_OK;
@@ -238,7 +314,7 @@ tamis_status tamis__journal_open(const char *path, int descriptor, uint64_t file
 }
 
 void tamis__journal_close(struct tamis__journal *j) {
-    drop_bytes(j);
+    drop_head(j);
     if (j->descriptor >= 0) close(j->descriptor);
     j->descriptor = -1;
 }
@@ -248,59 +324,48 @@ void tamis__journal_close(struct tamis__journal *j) {
 struct place {
     uint8_t *memory; /* NULL: */
     int descriptor;
-    uint64_t written;
 };
 
-static bool put(struct place *to, const uint8_t *bytes, uint64_t length, uint64_t at) {
-    to->written += length;
+static bool put(const struct place *to, const uint8_t *bytes, uint64_t length, uint64_t at) {
     if (to->memory == NULL) return tamis__pwrite_all(to->descriptor, bytes, length, at);
     memcpy(to->memory + at, bytes, (size_t)length);
     return true;
 }
 
-static bool carry_out(const struct tamis__journal *j, struct place *to) {
-    const uint8_t *header = j->bytes + AT_HEADER;
-    const uint64_t count = tamis__load64(j->bytes + AT_COUNT);
-    const uint64_t table_bytes = tamis__native_table_bytes(header);
-    uint64_t from = head_bytes(count);
-    bool done = true;
-    for (uint64_t i = 0; i < count && done; i++) {
-        const uint8_t *entry = j->bytes + AT_ENTRIES + ENTRY * i;
-        const uint64_t piece = tamis__load64(entry);
-        const uint64_t bytes = tamis__native_piece_bytes(table_bytes, piece);
-        done = put(to, j->bytes + from, bytes, TAMIS__HEADER_BYTES + (piece << TAMIS__PIECE_LG)) &&
-               put(to, entry + 8, 8, TAMIS__HEADER_BYTES + table_bytes + 8 * piece);
-        from += bytes;
+static tamis_status carry_out(const struct tamis__journal *j, const struct place *to) {
+    const uint64_t sums_at = TAMIS__HEADER_BYTES + j->table_bytes;
+    uint64_t from = j->head_bytes, bytes;
+    for (uint64_t i = 0; i < j->count; i++, from += bytes) {
+        const uint64_t piece = tamis__load64(entry_at(j, i));
+        const tamis_status status = read_piece(j, i, from, &bytes);
+        if (status != TAMIS_OK) return status;
+        if (!put(to, j->piece, bytes, TAMIS__HEADER_BYTES + (piece << TAMIS__PIECE_LG)) ||
+            !put(to, entry_at(j, i) + 8, 8, sums_at + 8 * piece)) {
+            return TAMIS_E_IO;
+        }
     }
-    return done && put(to, header, TAMIS__HEADER_BYTES, 0);
+    return put(to, j->head + AT_HEADER, TAMIS__HEADER_BYTES, 0) ? TAMIS_OK : TAMIS_E_IO;
 }
 
-void tamis__journal_replay(const struct tamis__journal *j, uint8_t *file) {
-    struct place memory = {file, -1, 0};
-    (void)carry_out(j, &memory);
+tamis_status tamis__journal_replay(const struct tamis__journal *j, uint8_t *file) {
+    const struct place memory = {file, -1};
+    return carry_out(j, &memory);
 }
 
-tamis_status tamis__journal_finish(const char *path, int descriptor, uint64_t *written) {
+tamis_status tamis__journal_finish(const char *path, int descriptor) {
     struct tamis__journal j;
     struct stat st;
-    struct place disk = {NULL, descriptor, 0};
+    char name[TAMIS__JOURNAL_NAME];
+    const struct place disk = {NULL, descriptor};
     if (fstat(descriptor, &st) != 0) return TAMIS_E_IO;
     tamis_status status = tamis__journal_open(path, descriptor, (uint64_t)st.st_size, &j);
     if (status != TAMIS_OK) return status;
-    const bool there = j.descriptor >= 0;
-    if (j.bytes != NULL && (!carry_out(&j, &disk) || fsync(descriptor) != 0)) status = TAMIS_E_IO;
+    if (j.head != NULL) status = carry_out(&j, &disk);
+    if (j.head != NULL && status == TAMIS_OK && !tamis__sync(descriptor)) status = TAMIS_E_IO;
     const int why = errno;
+    tamis__journal_name(path, name);
+    if (status == TAMIS_OK && j.descriptor >= 0) (void)unlink(name);
     tamis__journal_close(&j);
-    if (status == TAMIS_OK && there) tamis__journal_remove(path);
-    if (status == TAMIS_OK && written != NULL) *written += disk.written;
     errno = why;
     return status;
-}
-
-void tamis__journal_remove(const char *path) {
-    size_t size;
-    char *name = journal_path(path, &size);
-    if (name == NULL) return;
-    unlink(name);
-    tamis__path_free(name, size);
 }

@@ -24,7 +24,9 @@
 #ifndef TAMIS_FILE_JOURNAL_H
 #define TAMIS_FILE_JOURNAL_H
 
-#include "file/update.h"
+#include "core/alloc.h"
+#include "file/directory.h"
+#include "tamis.h"
 
 /* An update: the table after it, and which of its pieces are new. */
 struct tamis__update_set {
@@ -38,16 +40,28 @@ struct tamis__update_set {
     uint64_t count;
 };
 
-/* Writes it beside `path`, synced. On failure there is no journal; E_UNSUPPORTED if it cannot be
- * created (its name is too long, or a directory's), or if some users who may read the file could
- * not read or trust it: the file is another user's. */
-tamis_status tamis__journal_write(const char *path, const struct tamis__update_set *set);
+/* The name of the journal of `path`: beside the file itself, since a symbolic link is another name
+ * of the file and of its journal.  "" if it would be too long for a path. */
+#define TAMIS__JOURNAL_NAME (TAMIS__PATH_MAX + 16)
+void tamis__journal_name(const char *path, char name[TAMIS__JOURNAL_NAME]);
 
-/* A journal that is not applied yet; `bytes` is NULL if there is none. */
+/* Writes the journal, synced, then the file itself, and removes the journal.  `*written` receives
+ * the bytes written to the file.  E_CHANGED, with errno, if anything fails once the journal is
+ * complete: readers find the new filter from then on.  Otherwise on failure there is no journal;
+ * E_UNSUPPORTED if it cannot be created (its name is too long, or a directory's), or if some users
+ * who may read the file could not read or trust it: the file is another user's. */
+tamis_status tamis__journal_commit(const char *path, int descriptor,
+                                   const struct tamis__update_set *set, uint64_t *written);
+
+/* A journal that is not applied yet.  `head` is a copy of its bytes up to the pieces, NULL if there
+ * is none.  Everything that decides an address or a length is in that copy: another process may
+ * change the file at any time. */
 struct tamis__journal {
-    const uint8_t *bytes;
-    uint64_t length;
     int descriptor;
+    uint8_t *head;
+    uint64_t head_bytes;
+    uint64_t count, table_bytes;
+    uint8_t *piece; /* room for one */
 };
 
 /* The one beside `path`, if the file of `descriptor`, which has `file_bytes`, still needs it. An
@@ -56,14 +70,12 @@ tamis_status tamis__journal_open(const char *path, int descriptor, uint64_t file
                                  struct tamis__journal *journal);
 void tamis__journal_close(struct tamis__journal *journal);
 
-/* Applies it to the bytes of the file in memory. */
-void tamis__journal_replay(const struct tamis__journal *journal, uint8_t *file);
+/* Applies it to the bytes of the file in memory, of which there are `file_bytes`.  E_IO, E_CHECKSUM
+ * if the journal has changed since it was opened. */
+tamis_status tamis__journal_replay(const struct tamis__journal *journal, uint8_t *file);
 
 /* Applies it to the file itself and removes it, void or not. The caller holds TAMIS__LOCK_WRITER.
- * `*written`, if not NULL, grows by the bytes written to the file. OK if there is none. */
-tamis_status tamis__journal_finish(const char *path, int descriptor, uint64_t *written);
-
-/* Removes a journal that has become void because the file was replaced. */
-void tamis__journal_remove(const char *path);
+ * OK if there is none. */
+tamis_status tamis__journal_finish(const char *path, int descriptor);
 
 #endif

@@ -39,6 +39,7 @@ void tamis__native_header(const tamis_filter *f, uint64_t table_bytes, uint64_t 
                           uint8_t header[TAMIS__HEADER_BYTES]);
 /* The pieces of a table, each with a checksum: their number, and the bytes of one of them. */
 #define TAMIS__PIECE_LG 16
+#define TAMIS__PIECE_BYTES ((uint64_t)1 << TAMIS__PIECE_LG)
 uint64_t tamis__native_pieces(uint64_t table_bytes);
 uint64_t tamis__native_piece_bytes(uint64_t table_bytes, uint64_t piece);
 /* Compares the table of a .tamis file with its checksums. */

@@ -1,6 +1,6 @@
 /* update.c - files opened for update, and updated in place where that pays
  *
- * A small file is read, changed in memory and rewritten (file.c).  A large one, of a kind in which
+ * A small file is read, changed in memory and rewritten (save.h).  A large one, of a kind in which
  * a key touches few bytes (bloom, block, counting), is mapped privately instead: the system copies
  * the pages that are written to, and the file does not change.  The hashes determine which of its
  * pieces of 64 KiB change: the filter gets wrapped operations that mark the pieces a key touches
@@ -41,7 +41,8 @@ struct tamis__update {
     char *path; /* of the file itself, links resolved; from malloc */
     int descriptor;
     uint64_t file_bytes;
-    bool alone; /* locks work here, and the file has no other name */
+    bool alone;    /* locks work here, and the file has no other name */
+    bool mappable; /* and no other user can change it */
 
     /* In place: */
     struct tamis__ops ops;          /* the filter's, with those that change replaced */
@@ -55,32 +56,35 @@ struct tamis__update {
 
 /* ---- opening */
 
-static tamis_status open_alone(struct tamis__update *u) {
+static tamis_status open_alone(struct tamis__update *u, int64_t wait_ms) {
     if (tamis__is_stream(u->path)) return TAMIS_E_UNSUPPORTED;
     for (;;) {
         struct stat st;
-        u->descriptor = tamis__open(u->path, O_RDWR, 0);
+        u->descriptor = tamis__open(u->path, O_RDWR | O_NONBLOCK, 0);
         if (u->descriptor < 0) return TAMIS_E_IO;
-        const bool locked = tamis__lock(u->descriptor, TAMIS__LOCK_WRITER, true, true);
+        const bool locked = tamis__lock(u->descriptor, TAMIS__LOCK_WRITER, true, wait_ms);
+        if (!locked && errno == EAGAIN) return TAMIS_E_BUSY;
         if (tamis__same_file(u->path, u->descriptor)) {
             if (fstat(u->descriptor, &st) != 0) return TAMIS_E_IO;
             u->alone = locked && st.st_nlink == 1; /* another name would not find the journal */
+            u->mappable = u->alone && tamis__file_is_private(&st);
             u->file_bytes = (uint64_t)st.st_size;
             return S_ISREG(st.st_mode) ? TAMIS_OK : TAMIS_E_UNSUPPORTED;
         }
         /* The process that had the lock has replaced the file. */
         close(u->descriptor);
+        u->descriptor = -1;
     }
 }
 
-tamis_status tamis__update_begin(const char *path, const tamis_allocator *a,
+tamis_status tamis__update_begin(const char *path, int64_t wait_ms, const tamis_allocator *a,
                                  struct tamis__update **out) {
     struct tamis__update *u = tamis__alloc(a, sizeof *u);
     if (u == NULL) return TAMIS_E_NOMEM;
     *u = (struct tamis__update){.allocator = *a, .descriptor = -1};
     u->path = realpath(path, NULL);
-    tamis_status status = u->path == NULL ? TAMIS_E_IO : open_alone(u);
-    if (status == TAMIS_OK) status = tamis__journal_finish(u->path, u->descriptor, NULL);
+    tamis_status status = u->path == NULL ? TAMIS_E_IO : open_alone(u, wait_ms);
+    if (status == TAMIS_OK) status = tamis__journal_finish(u->path, u->descriptor);
     if (status != TAMIS_OK) {
         const int why = errno;
         tamis__update_free(u);
@@ -100,10 +104,10 @@ void tamis__update_free(struct tamis__update *u) {
     tamis__release(&a, u, sizeof *u);
 }
 
-tamis_status tamis__update_map(const struct tamis__update *u, struct tamis__mapping *m) {
+tamis_status tamis__update_map(const struct tamis__update *u, struct tamis__file *file) {
     uint8_t header[TAMIS__HEADER_BYTES];
     uint64_t table_bytes;
-    if (!u->alone || u->file_bytes < IN_PLACE_FROM || u->file_bytes > SIZE_MAX / 2 ||
+    if (!u->mappable || u->file_bytes < IN_PLACE_FROM || u->file_bytes > SIZE_MAX / 2 ||
         !tamis__pread_all(u->descriptor, header, sizeof header, 0) ||
         tamis__native_frame(header, u->file_bytes, &table_bytes) != TAMIS_OK) {
         return TAMIS_E_UNSUPPORTED;
@@ -117,13 +121,12 @@ tamis_status tamis__update_map(const struct tamis__update *u, struct tamis__mapp
 #if defined(MADV_RANDOM)
     (void)madvise(at, (size_t)u->file_bytes, MADV_RANDOM);
 #endif
-    *m = (struct tamis__mapping){at, u->file_bytes, -1};
+    *file = (struct tamis__file){at, u->file_bytes, TAMIS__DRAFT, u->file_bytes, -1};
     return TAMIS_OK;
 }
 
-tamis_status tamis__update_read(const struct tamis__update *u, uint8_t **block,
-                                uint64_t *block_bytes, uint64_t *length) {
-    return tamis__descriptor_read(u->descriptor, &u->allocator, block, block_bytes, length);
+tamis_status tamis__update_read(const struct tamis__update *u, struct tamis__file *file) {
+    return tamis__file_read(u->descriptor, &u->allocator, file);
 }
 
 /* ---- what changes */
@@ -278,7 +281,7 @@ static uint64_t *new_sums(const tamis_filter *f, uint64_t *count, size_t *bytes)
     return pieces;
 }
 
-static tamis_status write_journal(const tamis_filter *f) {
+static tamis_status write_changes(const tamis_filter *f, uint64_t *written) {
     const struct tamis__update *u = f->update;
     uint8_t header[TAMIS__HEADER_BYTES];
     uint64_t count;
@@ -296,7 +299,7 @@ static tamis_status write_journal(const tamis_filter *f) {
                                           .sums = sums,
                                           .pieces = pieces,
                                           .count = count};
-    const tamis_status status = tamis__journal_write(u->path, &set);
+    const tamis_status status = tamis__journal_commit(u->path, u->descriptor, &set, written);
     tamis__release(&u->allocator, pieces, bytes);
     return status;
 }
@@ -305,7 +308,7 @@ static tamis_status write_journal(const tamis_filter *f) {
 void tamis__update_end(tamis_filter *f) {
     struct tamis__update *u = f->update;
     u->done = true;
-    if (u->marks != NULL) (void)tamis__lock(u->descriptor, TAMIS__LOCK_READERS, false, true);
+    if (u->marks != NULL) (void)tamis__lock(u->descriptor, TAMIS__LOCK_READERS, false, 0);
     tamis__unlock(u->descriptor, TAMIS__LOCK_WRITER);
 }
 
@@ -315,12 +318,11 @@ tamis_status tamis__update_commit(tamis_filter *f, uint64_t *written, bool *whol
     if (u->done) return TAMIS_E_ARGUMENT;
     *whole = u->marks == NULL || too_many(u) || f->settings.codec != NULL ||
              !tamis__same_file(u->path, u->descriptor) ||
-             !tamis__lock(u->descriptor, TAMIS__LOCK_READERS, true, false);
+             !tamis__lock(u->descriptor, TAMIS__LOCK_READERS, true, 0);
     if (*whole) return TAMIS_OK;
     /* From here on readers wait, so that they find the old file or the new one. */
     tamis_status status = verify_pieces(f, false);
-    if (status == TAMIS_OK) status = write_journal(f);
-    if (status == TAMIS_OK) status = tamis__journal_finish(u->path, u->descriptor, written);
+    if (status == TAMIS_OK) status = write_changes(f, written);
     const int why = errno;
     if (status != TAMIS_OK) tamis__unlock(u->descriptor, TAMIS__LOCK_READERS);
     errno = why;
