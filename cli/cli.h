@@ -46,8 +46,12 @@ void errors_name(const char *command);
 /* "tamis: build: " and the sentence on stderr. */
 void warn(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* The same, then exit with EXIT_ERROR. */
+/* The same, then exit with error_exit_code. */
 _Noreturn void die(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* From now on an error is EXIT_CHANGED instead of EXIT_ERROR: the file has been changed. */
+void errors_changed(void);
+int error_exit_code(void);
 
 /* The sentence on stderr, without the name in front. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);

@@ -128,7 +128,9 @@ const struct command command_add = {
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "the keys were added",
               [EXIT_ERROR] = "error, such as a full cuckoo filter; the file is unchanged",
-              [EXIT_OVER] = "the keys were added, and the filter is over its capacity"},
+              [EXIT_OVER] = "the keys were added, and the filter is over its capacity",
+              [EXIT_CHANGED] =
+                  "the keys were added, but a step after that failed: do not repeat the command"},
     .examples =
         "  tamis build -n 10M -o live.tamis urls.txt    # a filter with room\n"
         "  tamis add live.tamis today.txt\n"

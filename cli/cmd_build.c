@@ -275,7 +275,8 @@ const struct command command_build = {
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "the filter was written",
               [EXIT_ERROR] = "error; no file was written",
-              [EXIT_OVER] = "the filter was written, but has more keys than -n made room for"},
+              [EXIT_OVER] = "the filter was written, but has more keys than -n made room for",
+              [EXIT_CHANGED] = "the filter was written, but could not be synced"},
     .examples =
         "  tamis build -o seen.tamis urls.txt\n"
         "  tamis build -p 1e-6 -o pw.tamis --hex -t : -F 1 pwned-passwords.txt\n"

@@ -60,7 +60,8 @@ const struct command command_convert = {
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "the filter was written",
               [EXIT_ERROR] = "error; no file was written",
-              [EXIT_OVER] = "the filter was written, and is over its capacity"},
+              [EXIT_OVER] = "the filter was written, and is over its capacity",
+              [EXIT_CHANGED] = "the filter was written, but could not be synced"},
     .examples =
         "  tamis convert --to tamis -k bloom -o small.tamis counting.tamis\n"
         "  tamis convert --to tamis --part 0/user -o users.tamis events.parquet\n",

@@ -70,7 +70,8 @@ const struct command command_merge = {
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "the filter was written",
               [EXIT_ERROR] = "error; no file was written",
-              [EXIT_OVER] = "the filter was written, and is over its capacity"},
+              [EXIT_OVER] = "the filter was written, and is over its capacity",
+              [EXIT_CHANGED] = "the filter was written, but could not be synced"},
     .examples =
         "  tamis build -k block -n 10M -o mon.tamis mon.log\n"
         "  tamis build -k block -n 10M -o tue.tamis tue.log\n"

@@ -106,7 +106,9 @@ const struct command command_remove = {
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "all keys were removed",
               [EXIT_NONE] = "a key was not there; the others were removed",
-              [EXIT_ERROR] = "error; the file is unchanged"},
+              [EXIT_ERROR] = "error; the file is unchanged",
+              [EXIT_CHANGED] =
+                  "keys were removed, but a step after that failed: do not repeat the command"},
     .examples =
         "  tamis remove live.tamis gone.txt\n"
         "  echo \"$id\" | tamis remove -q live.tamis\n",

@@ -332,12 +332,14 @@ const struct command command_uniq = {
         "seen, in input order. Needs no sorting, and a few bytes of memory per distinct "
         "record. A new record that is a false positive is dropped; the summary on stderr "
         "estimates how many.",
-    .options = {OPT_DROP_RATE, OPT_REPEATED, OPT_COUNT, OPT_SAVE, OPT_SEED, OPT_QUIET,
+    .options = {OPT_DROP_RATE, OPT_REPEATED, OPT_COUNT, OPT_SAVE, OPT_SEED, OPT_QUIET, OPT_WAIT,
                 OPT_KEY_FILE},
     .groups = KEY_OPTIONS | RUN_OPTIONS,
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "done",
-              [EXIT_OVER] = "done, and the filter that --save names is over its capacity"},
+              [EXIT_OVER] = "done, and the filter that --save names is over its capacity",
+              [EXIT_CHANGED] =
+                  "the file of --save was written, but could not be synced or completed"},
     .examples =
         "  cat *.log | tamis uniq > once.log\n"
         "  tamis uniq --save seen.tamis < today.txt     # new since earlier runs\n"

@@ -8,6 +8,7 @@
 #include "term.h"
 
 static const char *command_name;
+static bool has_changed;
 
 void errors_name(const char *command) { command_name = command; }
 
@@ -35,8 +36,12 @@ void die(const char *format, ...) {
     va_start(arguments, format);
     sentence(true, format, arguments);
     va_end(arguments);
-    exit(EXIT_ERROR);
+    exit(error_exit_code());
 }
+
+void errors_changed(void) { has_changed = true; }
+
+int error_exit_code(void) { return has_changed ? EXIT_CHANGED : EXIT_ERROR; }
 
 void say(const char *format, ...) {
     va_list arguments;

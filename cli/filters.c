@@ -11,10 +11,12 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "descriptor.h"
 #include "hints.h"
+#include "holder.h"
 #include "interrupt.h"
 #include "numbers.h"
 #include "output.h"
@@ -23,6 +25,9 @@
 
 /* Reading a table of this size takes no noticeable time. */
 #define PASS_BYTES ((uint64_t)1 << 20)
+
+/* As the default of tamis_open. */
+#define DEFAULT_WAIT_MS 60000
 
 void needs_of_known_keys(tamis_options *options) {
     tamis_sizing sizing = TAMIS_SIZING_INIT;
@@ -105,9 +110,17 @@ static size_t file_begins(const char *path, void *bytes, size_t most) {
     return length;
 }
 
+/* A lock that is still held when the time of --wait is over. */
+static _Noreturn void still_locked(const struct source *source) {
+    char holder[HOLDER_MAX];
+    lock_holder(source->path, holder);
+    die("'%s' is locked by %s: give --wait SECONDS to wait longer", source->path, holder);
+}
+
 static _Noreturn void cannot_open(const struct source *source, tamis_status status, int error) {
     const char *path = source->path;
     if (status == TAMIS_E_IO) die("cannot open '%s': %s", path, strerror(error));
+    if (status == TAMIS_E_BUSY) still_locked(source);
     char bytes[8];
     const struct compression *packed =
         compression_of(bytes, file_begins(path, bytes, sizeof bytes));
@@ -142,17 +155,28 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
     }
 }
 
+#define LOCK_PAUSE_MS 20
+
+/* As flock(2), with the limit of --wait.  Where locks are not supported there is none. */
+static void lock_or_die(const struct source *source, int descriptor) {
+    const int64_t limit = source->wait_ms == 0 ? DEFAULT_WAIT_MS : source->wait_ms;
+    const struct timespec pause = {0, LOCK_PAUSE_MS * 1000000};
+    for (int64_t waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += LOCK_PAUSE_MS) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return;
+        if (waited >= limit) still_locked(source);
+        nanosleep(&pause, NULL);
+    }
+}
+
 /* Locks a container until the process ends, because each writer replaces the whole file.
  * (tamis_open with `update` locks a file that is one filter.) */
-static void container_lock(const char *path) {
+static void container_lock(const struct source *source) {
     struct stat mine, named;
     for (;;) {
-        const int descriptor = descriptor_apart(open(path, O_RDONLY | O_CLOEXEC));
-        if (descriptor < 0) die("cannot open '%s': %s", path, strerror(errno));
-        while (flock(descriptor, LOCK_EX) != 0) {
-            if (errno != EINTR) return; /* locks are not supported */
-        }
-        if (fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 &&
+        const int descriptor = descriptor_apart(open(source->path, O_RDONLY | O_CLOEXEC));
+        if (descriptor < 0) die("cannot open '%s': %s", source->path, strerror(errno));
+        lock_or_die(source, descriptor);
+        if (fstat(descriptor, &mine) == 0 && stat(source->path, &named) == 0 &&
             mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
             return;
         }
@@ -174,6 +198,7 @@ static tamis_open_options open_options(const struct source *source, enum open_mo
     options.format = source->format;
     options.secret = source->secret;
     options.part = source->part;
+    options.wait_ms = source->wait_ms;
     options.map = mode == OPEN_MAPPED && S_ISREG(status.st_mode);
     if (mode != OPEN_CHANGE) return options;
     if (!S_ISREG(status.st_mode)) die("cannot change '%s': it is not a regular file", source->path);
@@ -183,7 +208,7 @@ static tamis_open_options open_options(const struct source *source, enum open_mo
     tamis_container *container = container_open(source);
     options.update = container == NULL;
     tamis_container_free(container);
-    if (!options.update) container_lock(source->path);
+    if (!options.update) container_lock(source);
     return options;
 }
 
@@ -272,23 +297,8 @@ static void directory_check(const char *path, const char *target) {
     free(copy);
 }
 
-/* Dies unless its temporary can be created, or reused after a crash. */
-static void temporary_check(const char *path, const char *target) {
-    char name[PATH_MAX + 8];
-    struct stat status;
-    snprintf(name, sizeof name, "%s.part", target);
-    const bool exists = lstat(name, &status) == 0;
-    if (!exists && errno == ENAMETOOLONG) die("cannot write '%s': %s", path, strerror(errno));
-    if (exists && !S_ISREG(status.st_mode)) {
-        die("cannot write '%s': '%s' is in the way and is not a regular file", path, name);
-    }
-    if (exists && access(name, W_OK) != 0) {
-        die("cannot write '%s': %s: '%s'", path, strerror(errno), name);
-    }
-}
-
 void target_apart(const char *path, const struct words *inputs, const struct key_options *keys) {
-    static const char *const endings[] = {"", ".part", ".journal"};
+    static const char *const endings[] = {"", ".journal"};
     const struct words secret = {.at = (const char **)&keys->key_file, .count = 1};
     char real[PATH_MAX], name[PATH_MAX + 16];
     const char *target = real_path(path, real);
@@ -339,7 +349,6 @@ void target_check(const char *path, bool force, const struct words *inputs,
     if (exists && access(path, W_OK) != 0) die("cannot write '%s': %s", path, strerror(errno));
     const char *target = real_path(path, real);
     directory_check(path, exists ? path : target);
-    temporary_check(path, target);
 }
 
 static bool to_output(void *context, const void *bytes, size_t length) {
@@ -364,6 +373,12 @@ static void saved_or_die(const char *path, tamis_status status) {
     if (status == TAMIS_E_IO && error == ESTALE) {
         die("another process has replaced '%s' meanwhile; that file was not changed", path);
     }
+    if (status == TAMIS_OK || status == TAMIS_E_CHANGED) errors_changed();
+    if (status == TAMIS_E_CHANGED) {
+        die("'%s' was changed, but the change could not be synced or completed: %s; do not repeat "
+            "the command",
+            path, strerror(error));
+    }
     if (status == TAMIS_E_IO) die("cannot write '%s': %s", path, strerror(error));
     if (status != TAMIS_OK) die("cannot write '%s': %s", path, tamis_status_text(status));
 }
@@ -376,8 +391,12 @@ bool filter_save_file(const tamis_filter *filter, const char *path, bool replace
     errno = 0;
     const tamis_status status = tamis_save(filter, target, replace);
     const bool exists = status == TAMIS_E_EXISTS;
-    saved_or_die(path, exists ? TAMIS_OK : status);
-    return !exists;
+    if (exists) {
+        interrupt_saved();
+        return false;
+    }
+    saved_or_die(path, status);
+    return true;
 }
 
 void filter_save(const tamis_filter *filter, const char *path, bool force) {
@@ -443,6 +462,7 @@ tamis_container *container_open(const struct source *source) {
     struct stat file;
     if (stat(source->path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size == 0) return NULL;
     options.format = source->format;
+    options.wait_ms = source->wait_ms;
     errno = 0;
     const tamis_status status = tamis_container_open(source->path, &options, &container);
     if (status == TAMIS_OK) return container;

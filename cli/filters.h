@@ -14,6 +14,7 @@ struct source {
     const char *key_file; /* where the secret came from, for messages */
     const char *part;     /* --part; NULL: the file holds one filter */
     const char *advice;   /* for commands without --from and --part; NULL: name these */
+    int64_t wait_ms;      /* --wait, as in tamis_open_options */
 };
 
 /* Sets options->needs for a filter whose keys are all at hand: static, which is smallest; or, if no
@@ -46,8 +47,8 @@ tamis_facts filter_facts(const tamis_filter *filter);
 /* The same without a pass over the table: see tamis_info_brief. */
 tamis_facts filter_facts_brief(const tamis_filter *filter);
 
-/* Dies if an input or the key file is the file at `path`, or one of its temporary files (PATH.part,
- * PATH.journal): it would be overwritten. */
+/* Dies if an input or the key file is the file at `path`, or its journal: it would be
+ * overwritten. */
 void target_apart(const char *path, const struct words *inputs, const struct key_options *keys);
 
 /* Dies unless a filter may be written to `path` ("-": standard output): it must not exist

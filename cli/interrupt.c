@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,9 +18,10 @@
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define SIGNALS (sizeof signals / sizeof signals[0])
 
-/* The temporary of tamis_save and the journal of tamis_commit.  Written while `saving` and
- * `committing` are 0. */
-static char temporary[PATH_MAX + 8], journal[PATH_MAX + 12];
+/* The file that is saved, which file had that name before, and the journal of tamis_commit. Written
+ * while `saving` and `committing` are 0. */
+static char target[PATH_MAX], journal[PATH_MAX + 12];
+static struct stat before;
 static volatile sig_atomic_t saving, committing, held, postponed;
 static const char *volatile note;
 
@@ -36,42 +36,46 @@ static void die_of(int number) {
     raise(number);
 }
 
-/* Descriptors among which that of the temporary is looked for. */
+/* Descriptors among which that of a temporary is looked for. */
 #define DESCRIPTORS_LOOKED_AT 256
 
-static bool is_temporary(int descriptor) {
-    struct stat named, open;
-    return stat(temporary, &named) == 0 && fstat(descriptor, &open) == 0 &&
-           open.st_ino == named.st_ino && open.st_dev == named.st_dev;
-}
-
-/* Is the temporary open in this process, and locked by it?  Two processes that write the same file
- * take turns: the one that waits has it open too, but not locked, and must not remove it. */
-static bool is_ours(void) {
+/* Removes the temporaries that this process has open: usually they have no name. */
+static void remove_temporaries(void) {
+    char link[40], name[PATH_MAX];
     for (int d = STDERR_FILENO + 1; d < DESCRIPTORS_LOOKED_AT; d++) {
-        const bool locked = is_temporary(d) && flock(d, LOCK_EX | LOCK_NB) == 0;
-        if (locked && is_temporary(d)) return true; /* and not renamed meanwhile */
+        snprintf(link, sizeof link, "/proc/self/fd/%d", d);
+        const ssize_t length = readlink(link, name, sizeof name - 1);
+        if (length <= 0) continue;
+        name[length] = '\0';
+        const char *slash = strrchr(name, '/');
+        if (slash == NULL || strncmp(slash + 1, TEMPORARY_PREFIX, strlen(TEMPORARY_PREFIX)) != 0) {
+            continue;
+        }
+        unlink(name);
     }
-    return false;
 }
 
-static bool remove_temporary(void) { return saving && is_ours() && unlink(temporary) == 0; }
+/* Has the file not been replaced yet? */
+static bool is_as_before(void) {
+    struct stat now = {0};
+    (void)stat(target, &now);
+    return now.st_ino == before.st_ino && now.st_dev == before.st_dev;
+}
 
 /* A change in place has begun once the journal exists. */
 static bool must_be_finished(void) { return held || (committing && access(journal, F_OK) == 0); }
 
-/* Only async-signal-safe calls (and flock, a plain system call).  The
+/* Only async-signal-safe calls (and snprintf of a number).  The
  * default action is restored here, not by SA_RESETHAND: with that, a second signal that comes
  * before the handler has begun kills at once, and timeout(1) always sends two. */
 static void on_signal(int number) {
-    const bool removed = remove_temporary();
-    if (!removed && must_be_finished()) {
+    if (must_be_finished()) {
         postponed = number;
         return;
     }
+    if (saving) remove_temporaries();
     write_plainly(progress_erasure());
-    /* Without its temporary a file that is being saved may be the old one or the new one. */
-    if (note != NULL && (removed || !saving)) write_plainly(note);
+    if (note != NULL && (!saving || is_as_before())) write_plainly(note);
     die_of(number);
 }
 
@@ -81,10 +85,10 @@ static atomic_flag lost_page = ATOMIC_FLAG_INIT;
 static void on_lost_page(int number) {
     (void)number;
     while (atomic_flag_test_and_set(&lost_page)) pause();
-    (void)remove_temporary();
+    remove_temporaries();
     write_plainly(progress_erasure());
     write_plainly("tamis: a filter was truncated while it was being read\n");
-    _exit(EXIT_ERROR);
+    _exit(error_exit_code());
 }
 
 void interrupt_start(void) {
@@ -107,8 +111,10 @@ void interrupt_start(void) {
 }
 
 void interrupt_saving(const char *path) {
-    const int length = snprintf(temporary, sizeof temporary, "%s.part", path);
-    saving = length > 0 && (size_t)length < sizeof temporary;
+    before = (struct stat){0};
+    (void)stat(path, &before);
+    const int length = snprintf(target, sizeof target, "%s", path);
+    saving = length > 0 && (size_t)length < sizeof target;
 }
 
 void interrupt_committing(const char *path) {

@@ -1,12 +1,16 @@
 /* request.c - see request.h */
 #include "request.h"
 
+#define WAIT_MAX 1000000000 /* seconds */
+
 static void request_take(struct request *r, int id, const struct args *args) {
-    const struct binding list[] = {{OPT_FROM, .format = &r->format},
-                                   {OPT_PART, .text = &r->part},
-                                   {OPT_OUTPUT, .text = &r->output},
-                                   {OPT_FORCE, .flag = &r->force},
-                                   {0}};
+    const struct binding list[] = {
+        {OPT_FROM, .format = &r->format},
+        {OPT_PART, .text = &r->part},
+        {OPT_WAIT, .number = &r->wait, .flag = &r->waits, .high = WAIT_MAX},
+        {OPT_OUTPUT, .text = &r->output},
+        {OPT_FORCE, .flag = &r->force},
+        {0}};
     if (id == ARG_OPERAND && r->file == NULL) {
         r->file = args->value;
     } else if (id == ARG_OPERAND) {
@@ -43,8 +47,15 @@ struct hashing request_hashing(const struct request *r, const char *path,
 }
 
 static struct source request_source(const struct request *r, const char *path) {
-    return (struct source){path,    r->format, key_options_secret(&r->keys), r->keys.key_file,
-                           r->part, r->advice};
+    return (struct source){.path = path,
+                           .format = r->format,
+                           .secret = key_options_secret(&r->keys),
+                           .key_file = r->keys.key_file,
+                           .part = r->part,
+                           .advice = r->advice,
+                           .wait_ms = !r->waits      ? 0
+                                      : r->wait == 0 ? -1
+                                                     : (int64_t)r->wait * 1000};
 }
 
 tamis_filter *request_open(const struct request *r, const char *path, enum open_mode mode) {

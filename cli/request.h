@@ -12,6 +12,8 @@ struct request {
     const char *advice; /* as in struct source */
     const char *output; /* -o */
     bool force;
+    uint64_t wait; /* --wait, in seconds, */
+    bool waits;    /* if it was given */
     struct key_options keys;
     struct run_options run;
     struct words inputs;
@@ -19,8 +21,8 @@ struct request {
 #define REQUEST_INIT \
     { .keys = KEY_OPTIONS_INIT }
 
-/* Reads the command line: the options of the list, FILE and the inputs, --from, --part, -o, -f,
- * KEYOPTS, -j, --progress and -q. */
+/* Reads the command line: the options of the list, FILE and the inputs, --from, --part, --wait,
+ * -o, -f, KEYOPTS, -j, --progress and -q. */
 #define NO_BINDINGS (&(const struct binding){0})
 void request_parse(struct request *request, struct args *args, const struct binding *list);
 

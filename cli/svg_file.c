@@ -18,16 +18,28 @@ void svg_file_check(const char *name) {
     if (strcmp(name, "-") == 0) die("--svg needs a file: the numbers go to standard output");
 }
 
-/* A regular file is replaced atomically through a temporary FILE.part; a device or a link is
- * written to directly. */
+/* A temporary file beside `path` that no other user can provide; NULL and errno on failure. */
+static FILE *open_temporary(const char *path, char **name) {
+    const char *slash = strrchr(path, '/');
+    const size_t directory = slash == NULL ? 0 : (size_t)(slash - path) + 1;
+    *name = (char *)need(directory + sizeof TEMPORARY_PREFIX "XXXXXX");
+    memcpy(*name, path, directory);
+    strcpy(*name + directory, TEMPORARY_PREFIX "XXXXXX");
+    const int descriptor = mkstemp(*name);
+    if (descriptor < 0) return NULL;
+    const mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(descriptor, 0666 & ~mask);
+    return fdopen(descriptor, "w");
+}
+
+/* A regular file is replaced atomically; a device or a link is written to directly. */
 void svg_file_write(struct plot *plots, size_t count, const char *path) {
     struct stat status;
     const bool file = lstat(path, &status) != 0 || S_ISREG(status.st_mode);
-    char *part = (char *)need(strlen(path) + 6);
-    sprintf(part, "%s%s", path, file ? ".part" : "");
+    char *part = NULL;
     if (file) interrupt_saving(path);
-    if (file) unlink(part); /* left by a crash */
-    FILE *to = fopen(part, file ? "wx" : "w");
+    FILE *to = file ? open_temporary(path, &part) : fopen(path, "w");
     bool good = to != NULL;
     if (good) {
         plot_svg(plots, count, to);

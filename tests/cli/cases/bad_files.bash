@@ -93,7 +93,8 @@ chmod 755 blind
 
 # a temporary file that another user left
 mkdir shared; chmod 777 shared; echo left >shared/u.tamis.part; chmod 444 shared/u.tamis.part
-check 'a temporary file that cannot be written is reported at once' rc=2 in='x\n' out='' err="cannot write 'shared/u.tamis': Permission denied: '.*shared/u.tamis.part'" -- user ./tamis uniq --save shared/u.tamis
+check 'a file of another user beside it does not matter' in='x\n' out='x\n' -- user ./tamis uniq -q --save shared/u.tamis
+truth 'and is left alone' test "$(cat shared/u.tamis.part)" = left
 
 # no space left: a file system of 64 KiB, if one can be mounted
 mkdir small
@@ -144,15 +145,13 @@ check 'no filter in a pipe: 2' rc=2 err="'pipe' is not a filter of a known forma
 check 'nothing in a pipe: 2' rc=2 err="'pipe' is not a filter of a known format" -- bash -c ': >pipe & timeout 10 "$TAMIS" query pipe k'
 check 'a filter in a pipe' out='100\n' -- bash -c 'cat f.before >pipe & timeout 10 "$TAMIS" query -c pipe k'
 
-# another file in place of the temporary file
+# files that other users may put beside the output are neither followed nor changed
 echo victim >victim; ln -s victim t.tamis.part; ln -s victim t.svg.part
-check 'a link in place of the temporary file, detected before the work' rc=2 err="cannot write 't.tamis': '.*t.tamis.part' is in the way and is not a regular file" -- timeout 3 "$TAMIS" build -o t.tamis <(sleep 5)
-check 'a link in place of the temporary file: 2' rc=2 err="cannot write 't.tamis'" -- "$TAMIS" build -o t.tamis k
-check 'a link in place of the temporary file of an SVG' out='*' -- "$TAMIS" plan -n 5 --svg t.svg
+check 'a link beside the output' -- "$TAMIS" build -q -o t.tamis k
+check 'a link beside an SVG' out='*' -- "$TAMIS" plan -n 5 --svg t.svg
 truth 'the target of the link is unchanged' test "$(cat victim)" = victim
-rm t.tamis.part; mkfifo t.tamis.part
-check 'a pipe in place of the temporary file: 2' rc=2 err="cannot write 't.tamis'" -- timeout 10 "$TAMIS" build -o t.tamis k
-rm t.tamis.part
+truth 'the links are still there' test -L t.tamis.part -a -L t.svg.part
+rm t.tamis.part t.svg.part
 
 # limits of the shell
 check 'a file over the limit: 2' rc=2 err='cannot write .*: File too large' -- bash -c 'ulimit -f 10; "$TAMIS" build -q -k block -n 1M -o l.tamis k'
@@ -164,8 +163,10 @@ truth 'a journal over the limit: no journal is left' test ! -e b.tamis.journal
 
 # names
 long=$(printf 'x%.0s' $(seq 252))
-check 'a name too long for .part, detected before the work' rc=2 err='File name too long' -- timeout 3 "$TAMIS" build -o "$long" <(sleep 5)
-check 'a name too long for .part: 2' rc=2 err='File name too long' -- "$TAMIS" build -o "$long" k
+check 'a long name' -- "$TAMIS" build -q -o "$long" k
+check 'a long name, replaced' -- "$TAMIS" build -q -f -o "$long" k
+check 'a name that is too long: 2' rc=2 err='File name too long' -- "$TAMIS" build -o "${long}xxxx" k
+rm "$long"
 ln -s nowhere dangling; ln -s loop loop
 check 'a dangling link counts as a file' rc=2 err='exists already' -- "$TAMIS" build -o dangling k
 check 'a dangling link is detected before the work' rc=2 err='exists already' -- "$TAMIS" build -o dangling nosuch

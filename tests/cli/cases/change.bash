@@ -120,5 +120,5 @@ for command in 'add f.tamis' 'remove f.tamis' 'uniq --save f.tamis'; do
     verdict "$command, replaced: exit code" "$([ $? -eq 2 ] || echo "not 2")"
     truth "$command, replaced: reported" grep -q "'f.tamis' meanwhile; that file was not changed" "$work/late"
     same "$command, replaced: the new file stays" f.tamis new
-    truth "$command, replaced: no temporary file is left" test ! -e f.tamis.part
+    truth "$command, replaced: no temporary file is left" test -z "$(ls -d .tamis-* 2>/dev/null)"
 done
