@@ -186,7 +186,7 @@ tamis_status tamis_container_replace(const tamis_container *c, size_t index,
     if (status != TAMIS_OK) return status;
     uint8_t *bytes = tamis__table_alloc(&c->allocator, part->bytes);
     if (bytes == NULL) return TAMIS_E_NOMEM;
-    filter->settings.codec->encode(filter, bytes);
+    filter->settings.codec->encode(filter, bytes, part->bytes);
     const uint64_t after = part->offset + part->bytes;
     const struct tamis__span spans[3] = {
         {c->bytes, part->offset}, {bytes, part->bytes}, {c->bytes + after, c->length - after}};

@@ -34,7 +34,7 @@ tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capac
     if (capacity < size) return TAMIS_E_BUFFER;
     tamis_status status = tamis__filter_trust(filter);
     if (status != TAMIS_OK) return status;
-    tamis__codec_of(filter)->encode(filter, buffer);
+    tamis__codec_of(filter)->encode(filter, buffer, size);
     if (length != NULL) *length = (size_t)size;
     return TAMIS_OK;
 }
@@ -164,7 +164,7 @@ static tamis_status encode_bytes(const tamis_filter *f, span_taker *take, void *
     const uint64_t size = tamis_encoded_size(f);
     uint8_t *bytes = tamis__table_alloc(&f->settings.allocator, size);
     if (bytes == NULL) return TAMIS_E_NOMEM;
-    tamis__codec_of(f)->encode(f, bytes);
+    tamis__codec_of(f)->encode(f, bytes, size);
     const struct tamis__span whole = {bytes, size};
     const tamis_status status = take(context, &whole, 1);
     tamis__table_free(&f->settings.allocator, bytes, size);

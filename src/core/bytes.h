@@ -4,7 +4,8 @@
  * little-endian machine a load is a plain load; on a big-endian one it is a swap.  So
  * decoding is a copy, a view works everywhere, and the bytes are the same everywhere.
  *
- * Reader and writer have a sticky error: parse straight through, then test `bad` once. */
+ * Reader and writer have a sticky error: parse straight through, then test `bad` once.  A reader
+ * reads every byte once. */
 #ifndef TAMIS_CORE_BYTES_H
 #define TAMIS_CORE_BYTES_H
 
@@ -79,6 +80,16 @@ TAMIS_TEMPLATE double tamis__bits_double(uint64_t bits) {
     return x;
 }
 
+/* ---- bytes that another process may change
+ *
+ * Bytes of a mapped file or of tamis_view may change between two reads.  So a number that decides
+ * an address, a length or a count is read once: what was checked is what is used.  Without the
+ * barrier a compiler may read it again instead of keeping it in a register or on the stack. */
+TAMIS_TEMPLATE void tamis__copy_once(void *to, const void *from, size_t n) {
+    if (n != 0) memcpy(to, from, n);
+    __asm__ volatile("" : : "r"(to) : "memory");
+}
+
 struct tamis__reader {
     const uint8_t *at, *end;
     bool bad;
@@ -93,21 +104,30 @@ static inline const uint8_t *tamis__read_bytes(struct tamis__reader *r, size_t n
     r->at += n;
     return r->at - n;
 }
+/* The next n bytes, in memory of the caller; unchanged if fewer are left. */
+static inline void tamis__read_copy(struct tamis__reader *r, void *to, size_t n) {
+    const uint8_t *p = tamis__read_bytes(r, n);
+    if (p != NULL) tamis__copy_once(to, p, n);
+}
 static inline uint8_t tamis__read8(struct tamis__reader *r) {
-    const uint8_t *p = tamis__read_bytes(r, 1);
-    return p ? *p : 0;
+    uint8_t x = 0;
+    tamis__read_copy(r, &x, 1);
+    return x;
 }
 static inline uint16_t tamis__read16(struct tamis__reader *r) {
-    const uint8_t *p = tamis__read_bytes(r, 2);
-    return p ? tamis__load16(p) : 0;
+    uint16_t x = 0;
+    tamis__read_copy(r, &x, 2);
+    return TAMIS_LE16(x);
 }
 static inline uint32_t tamis__read32(struct tamis__reader *r) {
-    const uint8_t *p = tamis__read_bytes(r, 4);
-    return p ? tamis__load32(p) : 0;
+    uint32_t x = 0;
+    tamis__read_copy(r, &x, 4);
+    return TAMIS_LE32(x);
 }
 static inline uint64_t tamis__read64(struct tamis__reader *r) {
-    const uint8_t *p = tamis__read_bytes(r, 8);
-    return p ? tamis__load64(p) : 0;
+    uint64_t x = 0;
+    tamis__read_copy(r, &x, 8);
+    return TAMIS_LE64(x);
 }
 
 struct tamis__writer {

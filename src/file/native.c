@@ -87,14 +87,15 @@ static uint64_t piece_sum(const uint8_t *table, uint64_t table_bytes, uint64_t p
     return tamis__xxh3(table + (piece << PIECE_LG), (size_t)bytes, 0);
 }
 
-tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
-    const uint64_t table_bytes = tamis__native_table_bytes(bytes);
-    const uint8_t *table = bytes + TAMIS__HEADER_BYTES, *sums = table + table_bytes;
-    const uint64_t sums_bytes = length - TAMIS__HEADER_BYTES - table_bytes;
-    if (tamis__xxh3(sums, (size_t)sums_bytes, 0) != tamis__load64(bytes + AT_SUMS)) {
+/* `header` is a copy that has been checked: the table and its checksums are what follows it. */
+static tamis_status verify_table(const uint8_t header[TAMIS__HEADER_BYTES], const uint8_t *table) {
+    const uint64_t table_bytes = tamis__native_table_bytes(header);
+    const uint64_t pieces = tamis__native_pieces(table_bytes);
+    const uint8_t *sums = table + table_bytes;
+    if (tamis__xxh3(sums, (size_t)(8 * pieces), 0) != tamis__native_sums_sum(header)) {
         return TAMIS_E_CHECKSUM;
     }
-    for (uint64_t i = 0; i < tamis__native_pieces(table_bytes); i++) {
+    for (uint64_t i = 0; i < pieces; i++) {
         if (piece_sum(table, table_bytes, i) != tamis__load64(sums + 8 * i)) {
             return TAMIS_E_CHECKSUM;
         }
@@ -157,7 +158,8 @@ static void frame_table(const tamis_filter *f, const uint8_t *table, uint64_t ta
     tamis__native_header(f, table_bytes, tamis__xxh3(sums, (size_t)(8 * pieces), 0), header);
 }
 
-static void native_encode(const tamis_filter *f, uint8_t *buffer) {
+static void native_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     const uint64_t table_bytes = native_table_bytes(f);
     const uint64_t exact = exact_table_bytes(f);
     uint8_t *table = buffer + TAMIS__HEADER_BYTES;
@@ -202,8 +204,8 @@ struct header {
     uint32_t piece_lg;
 };
 
-static void read_header(const uint8_t *bytes, struct header *h) {
-    struct tamis__reader r = {bytes + 16, bytes + TAMIS__HEADER_BYTES, false};
+static void read_header(const uint8_t header[TAMIS__HEADER_BYTES], struct header *h) {
+    struct tamis__reader r = {header + 16, header + TAMIS__HEADER_BYTES, false};
     *h = (struct header){.kind = tamis__read16(&r)};
     h->hasher = tamis__read8(&r);
     h->compat = tamis__read8(&r);
@@ -211,7 +213,7 @@ static void read_header(const uint8_t *bytes, struct header *h) {
     h->form.type = tamis__read32(&r);
     h->form.field = tamis__read32(&r);
     h->form.separator_length = tamis__read8(&r);
-    memcpy(h->form.separator, tamis__read_bytes(&r, TAMIS_SEPARATOR_MAX), TAMIS_SEPARATOR_MAX);
+    tamis__read_copy(&r, h->form.separator, TAMIS_SEPARATOR_MAX);
     h->zeros |= tamis__read8(&r);
     h->seed = tamis__read64(&r);
     h->key_id = tamis__read64(&r);
@@ -240,6 +242,21 @@ tamis_status tamis__native_frame(const uint8_t *bytes, uint64_t length, uint64_t
     if (*table_bytes % 8 != 0) return TAMIS_E_CORRUPT;
     const uint64_t size = tamis__native_size(*table_bytes);
     return length < size ? TAMIS_E_TRUNCATED : length > size ? TAMIS_E_TRAILING : TAMIS_OK;
+}
+
+/* The header, copied once and then checked: another process may change the bytes. */
+static tamis_status copy_header(const uint8_t *bytes, uint64_t length,
+                                uint8_t header[TAMIS__HEADER_BYTES]) {
+    uint64_t table_bytes;
+    const uint64_t present = length < TAMIS__HEADER_BYTES ? length : TAMIS__HEADER_BYTES;
+    tamis__copy_once(header, bytes, (size_t)present);
+    return tamis__native_frame(header, length, &table_bytes);
+}
+
+tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
+    uint8_t header[TAMIS__HEADER_BYTES];
+    const tamis_status status = copy_header(bytes, length, header);
+    return status == TAMIS_OK ? verify_table(header, bytes + TAMIS__HEADER_BYTES) : status;
 }
 
 static bool form_is_sane(const tamis_key_form *form) {
@@ -293,29 +310,30 @@ static const struct tamis__family *family_of(const struct header *h) {
 tamis_status tamis__native_open(const uint8_t *bytes, uint64_t length,
                                 const struct tamis__settings *settings,
                                 const tamis_open_options *options, tamis_filter **out) {
-    uint64_t table_bytes;
-    tamis_status status = tamis__native_frame(bytes, length, &table_bytes);
+    uint8_t header[TAMIS__HEADER_BYTES];
+    const uint8_t *table = bytes + TAMIS__HEADER_BYTES;
+    tamis_status status = copy_header(bytes, length, header);
     if (status != TAMIS_OK) return status;
     struct header h;
-    read_header(bytes, &h);
+    read_header(header, &h);
     const double fpr = tamis__bits_double(h.fpr_bits);
     const struct tamis__family *family = family_of(&h);
     if (family == NULL || !header_is_sane(&h, family, fpr)) return TAMIS_E_CORRUPT;
     if (settings->shared && (family->caps & TAMIS_CAN_SHARE) == 0) return TAMIS_E_UNSUPPORTED;
-    if (!options->unverified) status = tamis__native_verify(bytes, length);
+    if (!options->unverified) status = verify_table(header, table);
     struct tamis__contents contents = {.family = family,
                                        .shape = h.shape,
                                        .capacity = h.capacity,
                                        .fpr = fpr,
                                        .adds = h.adds,
-                                       .table = bytes + TAMIS__HEADER_BYTES};
+                                       .table = table};
     struct tamis__settings own = *settings;
     own.form = h.form;
     if (status == TAMIS_OK) status = read_hashing(&h, options->secret, &contents.hashing);
     if (status == TAMIS_OK) status = tamis__filter_make(&contents, &own, out);
     if (status != TAMIS_OK) return status;
     (*out)->unverified = options->unverified;
-    if (tamis__filter_version(*out) == tamis__load32(bytes + 8)) return TAMIS_OK;
+    if (tamis__filter_version(*out) == tamis__load32(header + 8)) return TAMIS_OK;
     tamis__filter_free(*out);
     *out = NULL;
     return TAMIS_E_CORRUPT;

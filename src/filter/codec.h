@@ -48,8 +48,9 @@ struct tamis__codec {
     tamis_status (*open_header)(const uint8_t *header, uint64_t length,
                                 const struct tamis__settings *settings, tamis_filter **out);
     uint64_t (*encoded_size)(const tamis_filter *f);
-    /* `buffer` has room for encoded_size bytes. */
-    void (*encode)(const tamis_filter *f, uint8_t *buffer);
+    /* Writes `size` bytes, what encoded_size returned; also if another process has changed the
+     * table since. */
+    void (*encode)(const tamis_filter *f, uint8_t *buffer, uint64_t size);
     /* A further reason why a filter cannot be written in this format, or NULL.  May be NULL. */
     const char *(*reason)(const struct tamis__codec *codec, const tamis_filter *f);
     /* tamis_facts.note, or NULL.  May be NULL. */

@@ -127,9 +127,9 @@ static uint64_t dcso_encoded_size(const tamis_filter *f) {
     return HEADER + table_bytes_of(f->shape.word[BITS]) + f->extra_bytes;
 }
 
-static void dcso_encode(const tamis_filter *f, uint8_t *buffer) {
+static void dcso_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
     const uint64_t table = table_bytes_of(f->shape.word[BITS]);
-    struct tamis__writer w = {buffer, buffer + HEADER + table + f->extra_bytes, false};
+    struct tamis__writer w = {buffer, buffer + size, false};
     tamis__write64(&w, f->shape.word[FLAGS]);
     tamis__write64(&w, f->shape.word[KEYS]);
     tamis__write64(&w, f->shape.word[FPR]);

@@ -238,19 +238,21 @@ static tamis_status measure_packed(const struct variant *v, struct tamis__reader
     return tamis__length_status(left - map, set * (v->width / 8));
 }
 
-/* false if a fingerprint is 0 that must not be. */
-static bool unpack(const struct variant *v, const uint8_t *bytes, const struct tamis__shape *shape,
-                   uint8_t *table) {
+/* false if a fingerprint is 0 that must not be, or if the bits have changed since they were
+ * counted: then there are more or fewer fingerprints than bits. */
+static bool unpack(const struct variant *v, struct tamis__reader map,
+                   const struct tamis__shape *shape, uint8_t *table) {
     const uint64_t slots = tamis__fast_slots_of(v->kind, shape);
-    const uint8_t *fingerprints = bytes + tamis__div_up(slots, 8);
-    uint64_t used = 0;
+    struct tamis__reader r = {map.at + tamis__div_up(slots, 8), map.end, false};
+    uint8_t bits = 0;
     for (uint64_t i = 0; i < slots; i++) {
-        if ((bytes[i / 8] >> (i % 8) & 1) == 0) continue;
-        const uint16_t fingerprint = tamis__fast_get(fingerprints, used++, v->width);
+        bits = i % 8 == 0 ? tamis__read8(&map) : (uint8_t)(bits >> 1);
+        if ((bits & 1) == 0) continue;
+        const uint16_t fingerprint = v->width == 8 ? tamis__read8(&r) : tamis__read16(&r);
         if (fingerprint == 0) return false;
         tamis__fast_set(table, i, v->width, fingerprint);
     }
-    return true;
+    return r.at == r.end;
 }
 
 static tamis_status read_packed(const struct variant *v, struct tamis__reader *r,
@@ -259,7 +261,7 @@ static tamis_status read_packed(const struct variant *v, struct tamis__reader *r
     if (status != TAMIS_OK) return status;
     contents->made = tamis__table_alloc(a, contents->shape.table_bytes);
     if (contents->made == NULL) return TAMIS_E_NOMEM;
-    if (unpack(v, r->at, &contents->shape, contents->made)) return TAMIS_OK;
+    if (unpack(v, *r, &contents->shape, contents->made)) return TAMIS_OK;
     tamis__table_free(a, contents->made, contents->shape.table_bytes);
     return TAMIS_E_CORRUPT;
 }
@@ -293,22 +295,25 @@ static enum tamis__detection fast_detect(const struct tamis__codec *codec, const
 
 /* ---- writing */
 
-/* Packs the fingerprints, or with NULL only counts the bytes. */
-static uint64_t pack(const tamis_filter *f, uint64_t width, uint8_t *to) {
+static uint64_t packed_bytes(const tamis_filter *f, uint64_t width) {
     const uint64_t slots = tamis__fast_slots_of(f->family->kind, &f->shape);
-    const uint64_t map = tamis__div_up(slots, 8);
     uint64_t used = 0;
-    if (to != NULL) memset(to, 0, (size_t)map);
-    for (uint64_t i = 0; i < slots; i++) {
+    for (uint64_t i = 0; i < slots; i++) used += tamis__fast_get(f->table, i, width) != 0;
+    return tamis__div_up(slots, 8) + used * (width / 8);
+}
+
+/* A table of mapped bytes may have changed since its size was computed: fingerprints that exceed
+ * it are left out, those that are missing are zeros. */
+static void pack(const tamis_filter *f, uint64_t width, uint8_t *to, uint64_t size) {
+    const uint64_t slots = tamis__fast_slots_of(f->family->kind, &f->shape);
+    const uint64_t map = tamis__div_up(slots, 8), room = (size - map) / (width / 8);
+    memset(to, 0, (size_t)size);
+    for (uint64_t i = 0, used = 0; i < slots && used < room; i++) {
         const uint16_t fingerprint = tamis__fast_get(f->table, i, width);
         if (fingerprint == 0) continue;
-        if (to != NULL) {
-            to[i / 8] = (uint8_t)(to[i / 8] | 1u << (i % 8));
-            tamis__fast_set(to + map, used, width, fingerprint);
-        }
-        used++;
+        to[i / 8] = (uint8_t)(to[i / 8] | 1u << (i % 8));
+        tamis__fast_set(to + map, used++, width, fingerprint);
     }
-    return map + used * (width / 8);
 }
 
 static uint64_t plain_bytes(const tamis_filter *f, const struct variant *v) {
@@ -320,7 +325,7 @@ static uint64_t fast_encoded_size(const tamis_filter *f) {
     const uint64_t header = v->kind == TAMIS_XOR ? XOR_HEADER
                             : v->packed          ? FUSE_PACKED
                                                  : FUSE_HEADER;
-    return header + (v->packed ? pack(f, v->width, NULL)
+    return header + (v->packed ? packed_bytes(f, v->width)
                                : plain_bytes(f, v) + f->shape.word[TAMIS__FAST_TRAIL]);
 }
 
@@ -340,12 +345,12 @@ static uint8_t *write_header(const tamis_filter *f, const struct variant *v, uin
     return buffer + FUSE_HEADER;
 }
 
-static void fast_encode(const tamis_filter *f, uint8_t *buffer) {
+static void fast_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
     const struct variant *v = f->settings.codec->variant;
     const uint64_t bytes = plain_bytes(f, v);
     uint8_t *at = write_header(f, v, buffer);
     if (v->packed) {
-        pack(f, v->width, at);
+        pack(f, v->width, at, size - (uint64_t)(at - buffer));
         return;
     }
     memcpy(at, f->table, (size_t)bytes);

@@ -128,7 +128,8 @@ static uint64_t guava_encoded_size(const tamis_filter *f) {
     return HEADER + f->shape.word[BITS] / 8;
 }
 
-static void guava_encode(const tamis_filter *f, uint8_t *buffer) {
+static void guava_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     buffer[0] = f->family == &tamis__bloom_fold32 ? MITZ_32 : MITZ_64;
     buffer[1] = (uint8_t)f->shape.word[HASHES];
     tamis__store32_be(buffer + 2, (uint32_t)(f->shape.word[BITS] / 64));

@@ -69,7 +69,8 @@ static enum tamis__detection leveldb_detect(const struct tamis__codec *codec, co
 
 static uint64_t leveldb_encoded_size(const tamis_filter *f) { return f->shape.word[BITS] / 8 + 1; }
 
-static void leveldb_encode(const tamis_filter *f, uint8_t *buffer) {
+static void leveldb_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     const uint64_t bytes = f->shape.word[BITS] / 8;
     memcpy(buffer, f->table, (size_t)bytes);
     buffer[bytes] = (uint8_t)f->shape.word[RAW_K];

@@ -99,7 +99,8 @@ static uint64_t table_of(const tamis_filter *f) { return tamis__div_up(f->shape.
 
 static uint64_t libbloom_encoded_size(const tamis_filter *f) { return HEADER + table_of(f); }
 
-static void libbloom_encode(const tamis_filter *f, uint8_t *buffer) {
+static void libbloom_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     uint8_t *s = buffer + sizeof magic + 2;
     memset(buffer, 0, HEADER);
     memcpy(buffer, magic, sizeof magic);
@@ -164,8 +165,8 @@ static tamis_status libbloom1_decode(const uint8_t *bytes, uint64_t length,
                               : tamis__length_status(length, d->contents.shape.table_bytes);
 }
 
-static void libbloom1_encode(const tamis_filter *f, uint8_t *buffer) {
-    memcpy(buffer, f->table, (size_t)table_of(f));
+static void libbloom1_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    memcpy(buffer, f->table, (size_t)size);
 }
 
 static const struct tamis__codec libbloom = {

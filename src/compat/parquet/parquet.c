@@ -167,7 +167,8 @@ static uint64_t parquet_encoded_size(const tamis_filter *f) {
 }
 
 /* `buffer` has room for HEADER_MAX bytes, since a block is that long. */
-static void parquet_encode(const tamis_filter *f, uint8_t *buffer) {
+static void parquet_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     const uint64_t bytes = f->shape.word[BLOCKS] * BLOCK;
     memcpy(buffer + write_header(bytes, buffer), f->table, (size_t)bytes);
 }

@@ -376,7 +376,8 @@ static uint64_t dump_encoded_size(const tamis_filter *f) {
     return s.bytes;
 }
 
-static void dump_encode(const tamis_filter *f, uint8_t *buffer) {
+static void dump_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     struct sink s = {buffer, 0};
     put_payload(&s, f);
 }

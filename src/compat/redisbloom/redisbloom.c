@@ -136,7 +136,8 @@ static tamis_status redis_open_header(const uint8_t *header, uint64_t length,
     return tamis__filter_make(&contents, settings, out);
 }
 
-static void redis_encode(const tamis_filter *f, uint8_t *buffer) {
+static void redis_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     f->family->export_table(f, buffer);
 }
 

@@ -174,7 +174,8 @@ static void write_meta(const tamis_filter *f, uint8_t m[META]) {
     }
 }
 
-static void rocksdb_encode(const tamis_filter *f, uint8_t *buffer) {
+static void rocksdb_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     const uint64_t whole = f->shape.word[WHOLE], data = data_bytes(f);
     if (is_opaque(f) && f->shape.word[HASHES] == 0) {
         memcpy(buffer, f->table, (size_t)whole);

@@ -306,8 +306,8 @@ static uint64_t cuckoo_encoded_size(const tamis_filter *f) {
     return f->shape.word[BUCKETS] * SLOTS;
 }
 
-static void cuckoo_encode(const tamis_filter *f, uint8_t *buffer) {
-    memcpy(buffer, f->table, (size_t)cuckoo_encoded_size(f));
+static void cuckoo_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    memcpy(buffer, f->table, (size_t)size);
 }
 
 /* NewFilter rounds the capacity up to a power of two, for any load factor: a set that just fits

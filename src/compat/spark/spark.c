@@ -127,7 +127,8 @@ static uint64_t spark_encoded_size(const tamis_filter *f) {
     return header_of(f) + f->shape.word[BITS] / 8;
 }
 
-static void spark_encode(const tamis_filter *f, uint8_t *buffer) {
+static void spark_encode(const tamis_filter *f, uint8_t *buffer, uint64_t size) {
+    (void)size;
     const uint64_t bits = f->shape.word[BITS], header = header_of(f);
     tamis__store32_be(buffer, header == HEADER1 ? 1 : 2);
     tamis__store32_be(buffer + 4, (uint32_t)f->shape.word[HASHES]);
