@@ -82,36 +82,33 @@ static uint64_t read_up_to(struct tamis__reader *r, uint64_t max) {
     return value;
 }
 
+#define LZF_EXPANSION_MAX 88 /* three bytes copy up to 264 */
+
 /* LZF.  A byte below 32 is followed by that many literal bytes and one more.  Any other begins a
  * copy of what came before: three bits of length (7: a byte of length follows), thirteen of
- * distance.  `out` has room for `size` bytes; NULL: only checks.  false if the bytes are not LZF or
- * do not give just `size` bytes. */
-static bool lzf_unpack(const uint8_t *bytes, uint64_t length, uint8_t *out, uint64_t size) {
-    uint64_t in = 0, at = 0;
-    while (in < length) {
-        const unsigned control = bytes[in++];
+ * distance.  `out` has room for `size` bytes.  false if the bytes are not LZF or do not give just
+ * `size` bytes. */
+static bool lzf_unpack(struct tamis__reader r, uint8_t *out, uint64_t size) {
+    uint64_t at = 0;
+    while (!r.bad && r.at < r.end) {
+        const unsigned control = tamis__read8(&r);
         uint64_t run = control + 1;
         if (control < 32) {
-            if (run > length - in || run > size - at) return false;
-            if (out != NULL) memcpy(out + at, bytes + in, (size_t)run);
-            in += run;
+            if (run > size - at) return false;
+            tamis__read_copy(&r, out + at, (size_t)run);
             at += run;
             continue;
         }
         run = control >> 5;
-        if (run == 7) {
-            if (in == length) return false;
-            run += bytes[in++];
-        }
-        if (in == length) return false;
-        const uint64_t back = ((uint64_t)(control & 31) << 8 | bytes[in++]) + 1;
+        if (run == 7) run += tamis__read8(&r);
+        const uint64_t back = ((uint64_t)(control & 31) << 8 | tamis__read8(&r)) + 1;
         run += 2;
         if (back > at || run > size - at) return false;
         /* Byte by byte: a copy may run into what it has just written. */
-        for (uint64_t i = 0; out != NULL && i < run; i++) out[at + i] = out[at + i - back];
+        for (uint64_t i = 0; i < run; i++) out[at + i] = out[at + i - back];
         at += run;
     }
-    return at == size;
+    return !r.bad && at == size;
 }
 
 struct string {
@@ -130,30 +127,43 @@ static struct string read_string(struct tamis__reader *r) {
     s.packed = s.compressed ? read_plain(r) : length;
     s.length = s.compressed ? read_plain(r) : length;
     if (r->bad || s.packed > (uint64_t)(r->end - r->at)) r->bad = true;
+    if (s.length / LZF_EXPANSION_MAX > s.packed) r->bad = true;
     s.bytes = r->bad ? NULL : tamis__read_bytes(r, (size_t)s.packed);
-    if (s.bytes != NULL && s.compressed && !lzf_unpack(s.bytes, s.packed, NULL, s.length)) {
-        r->bad = true;
-    }
     if (r->bad) s.length = 0;
     return s;
 }
 
-/* ---- reading: the same walk twice, first to measure, then to write the table */
+/* ---- reading: the same walk twice, first to measure, then to write the table
+ *
+ * The bytes may change in between.  So the second walk writes no more than the first one measured,
+ * and what it wrote is checked when the table is attached. */
 
 struct target {
-    struct tamis__writer header;     /* bad on the first walk, when there is no room at all */
-    uint8_t *data;                   /* NULL on the first walk */
-    uint64_t bytes;                  /* of data */
-    struct tamis__redisbloom filter; /* its numbers */
+    struct tamis__writer header, data; /* bad on the first walk, when there is no room at all */
+    uint64_t bytes;                    /* of data */
+    struct tamis__redisbloom filter;   /* its numbers */
 };
 
 static void take_string(struct target *t, const struct string *s) {
-    if (t->data != NULL && s->compressed) {
-        (void)lzf_unpack(s->bytes, s->packed, t->data + t->bytes, s->length);
-    } else if (t->data != NULL && s->length != 0) {
-        memcpy(t->data + t->bytes, s->bytes, (size_t)s->length);
-    }
+    struct tamis__writer *w = &t->data;
     t->bytes += s->length;
+    if (!s->compressed) {
+        tamis__write_bytes(w, s->bytes, (size_t)s->length);
+        return;
+    }
+    const struct tamis__reader packed = {s->bytes, s->bytes + s->packed, false};
+    if (!w->bad && s->length <= (uint64_t)(w->end - w->at) &&
+        lzf_unpack(packed, w->at, s->length)) {
+        w->at += s->length;
+    } else {
+        w->bad = true;
+    }
+}
+
+/* Is all of it written? */
+static bool is_filled(const struct target *t) {
+    return !t->header.bad && t->header.at == t->header.end && !t->data.bad &&
+           t->data.at == t->data.end;
 }
 
 /* The first encoding leaves the number of bits to its reader. */
@@ -246,21 +256,23 @@ static tamis_status dump_decode(const uint8_t *bytes, uint64_t length, struct ta
     struct tamis__contents *contents = &d->contents;
     const tamis_status status = open_payload(bytes, length, &p);
     if (status != TAMIS_OK) return status;
-    struct target measure = {.header = {.bad = true}};
+    struct target measure = {.header = {.bad = true}, .data = {.bad = true}};
     walk(&p, &measure, &r);
     if (r.bad) return TAMIS_E_CORRUPT;
     const uint64_t subs = measure.filter.count;
     const uint64_t header =
         p.chain ? TAMIS__CHAIN_HEADER + subs * TAMIS__CHAIN_SUB : TAMIS__CUCKOO_HEADER;
-    if (measure.bytes > UINT64_MAX / 4) return TAMIS_E_CORRUPT;
-    tamis__redis_contents(p.chain, measure.filter.options, header + measure.bytes, contents);
+    const uint64_t size = header + measure.bytes;
+    tamis__redis_contents(p.chain, measure.filter.options, size, contents);
     contents->adds = measure.filter.items;
-    contents->made = tamis__table_alloc(&d->allocator, contents->shape.table_bytes);
-    if (contents->made == NULL) return TAMIS_E_NOMEM;
-    struct target fill = {.header = {contents->made, contents->made + header, false},
-                          .data = contents->made + header};
+    uint8_t *table = contents->made = tamis__table_alloc(&d->allocator, size);
+    if (table == NULL) return TAMIS_E_NOMEM;
+    struct target fill = {.header = {table, table + header, false},
+                          .data = {table + header, table + size, false}};
     walk(&p, &fill, &r);
-    return TAMIS_OK;
+    if (!r.bad && is_filled(&fill)) return TAMIS_OK;
+    tamis__table_free(&d->allocator, table, size);
+    return TAMIS_E_CORRUPT;
 }
 
 static enum tamis__detection dump_detect(const struct tamis__codec *codec, const uint8_t *bytes,
