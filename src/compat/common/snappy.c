@@ -7,9 +7,9 @@
  *     11  copy: 6 bits of length - 1, 32 bits of distance */
 #include "compat/common/snappy.h"
 
-#include <string.h>
-
 #include "core/bytes.h"
+
+#define EXPANSION_MAX 22 /* three bytes copy up to 64 */
 
 /* At most five bytes of seven bits. */
 static uint64_t read_length(struct tamis__reader *r) {
@@ -49,24 +49,28 @@ static struct element read_element(struct tamis__reader *r) {
     }
 }
 
-bool tamis__snappy_unpack(const uint8_t *bytes, uint64_t length, uint8_t *out, uint64_t *size) {
+bool tamis__snappy_size(const uint8_t *bytes, uint64_t length, uint64_t *size) {
+    struct tamis__reader r = {bytes, bytes + length, false};
+    *size = read_length(&r);
+    return !r.bad && *size <= UINT32_MAX && *size / EXPANSION_MAX <= length;
+}
+
+bool tamis__snappy_unpack(const uint8_t *bytes, uint64_t length, uint8_t *out, uint64_t size) {
     struct tamis__reader r = {bytes, bytes + length, false};
     uint64_t at = 0;
-    *size = read_length(&r);
-    if (r.bad || *size > UINT32_MAX) return false;
-    while (r.at < r.end) {
+    if (read_length(&r) != size) return false;
+    while (!r.bad && r.at < r.end) {
         const struct element e = read_element(&r);
-        if (r.bad || e.run > *size - at) return false;
+        if (r.bad || e.run > size - at) return false;
         if (e.literal) {
             if (e.run > (uint64_t)(r.end - r.at)) return false;
-            const uint8_t *from = tamis__read_bytes(&r, (size_t)e.run);
-            if (out != NULL) memcpy(out + at, from, (size_t)e.run);
+            tamis__read_copy(&r, out + at, (size_t)e.run);
         } else {
             if (e.back == 0 || e.back > at) return false;
             /* Byte by byte: a copy may overlap its own output. */
-            for (uint64_t i = 0; out != NULL && i < e.run; i++) out[at + i] = out[at + i - e.back];
+            for (uint64_t i = 0; i < e.run; i++) out[at + i] = out[at + i - e.back];
         }
         at += e.run;
     }
-    return at == *size;
+    return !r.bad && at == size;
 }

@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Unpacks into `out`, which has room for `*size` bytes.  With NULL, checks the bytes alone and sets
- * `*size`.  false if they are not Snappy or do not unpack to the size that they state. */
-bool tamis__snappy_unpack(const uint8_t *bytes, uint64_t length, uint8_t *out, uint64_t *size);
+/* The size that the bytes state, which is not more than they can unpack to. */
+bool tamis__snappy_size(const uint8_t *bytes, uint64_t length, uint64_t *size);
+/* Unpacks into `out`, which has room for `size` bytes.  false if the bytes are not Snappy or do not
+ * unpack to just `size` bytes. */
+bool tamis__snappy_unpack(const uint8_t *bytes, uint64_t length, uint8_t *out, uint64_t size);
 
 #endif

@@ -64,12 +64,13 @@ static void block_free(const tamis_container *c, const struct table_block *b) {
 
 static tamis_status unpack(const tamis_container *c, const uint8_t *bytes, uint64_t length,
                            struct table_block *b) {
-    if (!tamis__snappy_unpack(bytes, length, NULL, &b->length)) return TAMIS_E_CORRUPT;
-    b->own = tamis__table_alloc(&c->allocator, b->length);
+    if (!tamis__snappy_size(bytes, length, &b->length)) return TAMIS_E_CORRUPT;
+    b->bytes = b->own = tamis__table_alloc(&c->allocator, b->length);
     if (b->own == NULL) return TAMIS_E_NOMEM;
-    (void)tamis__snappy_unpack(bytes, length, b->own, &b->length);
-    b->bytes = b->own;
-    return TAMIS_OK;
+    if (tamis__snappy_unpack(bytes, length, b->own, b->length)) return TAMIS_OK;
+    block_free(c, b);
+    *b = (struct table_block){NULL, 0, NULL};
+    return TAMIS_E_CORRUPT;
 }
 
 static tamis_status read_block(const tamis_container *c, const struct tamis__handle *handle,
