@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../support/compat.h"
+#include "../support/hostile.h"
 
 static void check_row(const struct vector_table *t, size_t row, size_t *hostile) {
     const char *id = vector_cell(t, row, "id"), *policy = vector_cell(t, row, "policy");
@@ -100,6 +101,200 @@ static void check_tables(void) {
     vector_table_free(&t);
 }
 
+/* ---- filters that the vectors lack */
+
+static tamis_status status_of(const char *hex) {
+    struct vector_bytes bytes = vector_hex(hex);
+    const tamis_status status = compat_exercise("rocksdb", bytes.at, bytes.length, hex);
+    vector_bytes_free(&bytes);
+    return status;
+}
+
+/* Five bytes are a filter of no keys, if they identify one; the data of the others must fit. */
+static void check_last_bytes(void) {
+    static const struct {
+        const char *hex;
+        tamis_status want;
+    } rows[] = {
+        {"ff00060000", TAMIS_OK},          /* Bloom of no keys */
+        {"0600000000", TAMIS_OK},          /* the older one */
+        {"0600000001", TAMIS_E_TRUNCATED}, /* it has 2^24 blocks, none of which is there */
+        {"1f00000000", TAMIS_E_TRUNCATED}, /* 31 hashes */
+        {"ff00000000", TAMIS_E_TRUNCATED}, /* none */
+        {"ff001f0000", TAMIS_E_TRUNCATED},
+        {"fe00020000", TAMIS_E_TRUNCATED},        /* a ribbon without segments */
+        {"00ff00060000", TAMIS_E_CORRUPT},        /* part of a block */
+        {"00fe00020000", TAMIS_E_CORRUPT},        /* part of a segment */
+        {"00fe00010000", TAMIS_OK},               /* a ribbon of one block matches every key */
+        {"000600000000", TAMIS_OK},               /* no blocks: so does this */
+        {"00000000000000010600000003", TAMIS_OK}, /* and blocks of no power of two */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tamis_status status = status_of(rows[i].hex);
+        CHECK(status == rows[i].want, "'%s': %s", rows[i].hex, tamis_status_name(status));
+        count_up("last bytes", 1);
+    }
+}
+
+/* A ribbon has at most 32 columns; RocksDB ignores further segments. */
+static void check_columns(void) {
+    static const uint8_t meta[] = {0xfe, 0, 2, 0, 0};
+    for (size_t segments = 1; segments < 70; segments++) {
+        struct bytes bytes = bytes_new(16 * segments + sizeof meta);
+        memset(bytes.data, 0, bytes.size);
+        memcpy(bytes.data + 16 * segments, meta, sizeof meta);
+        CHECK(compat_exercise("rocksdb", bytes.data, bytes.size, "segments") == TAMIS_OK,
+              "%zu segments", segments);
+        struct vector_bytes view = {bytes.data, bytes.size};
+        tamis_filter *f = compat_open("rocksdb", &view, "segments");
+        const size_t columns = (segments + 1) / 2;
+        CHECK(facts_of(f).width == (columns < 32 ? columns : 32), "%zu segments: %u columns",
+              segments, facts_of(f).width);
+        tamis_free(f);
+        bytes_free(&bytes);
+    }
+}
+
+static tamis_filter *build_hashes(const char *format, const uint64_t *hashes, size_t count) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *f = NULL;
+    o.format = format;
+    const tamis_status status = tamis_build_hash(&o, hashes, count, &f);
+    CHECK(status == TAMIS_OK, "%s of %zu hashes: %s", format, count, tamis_status_name(status));
+    if (f != NULL) {
+        CHECK(tamis_contains_hash_batch(f, hashes, count, NULL) == count, "%s of %zu: members",
+              format, count);
+    }
+    return f;
+}
+
+/* 1001 keys just fit into 1024 slots: some sets need another seed than the first. */
+static void check_seeds(void) {
+    enum { SETS = 100, KEYS = 1001 };
+    size_t retried = 0;
+    for (uint64_t i = 0; i < SETS; i++) {
+        uint64_t *hashes = hashes_make(KEYS, run_seed() + i, STREAM_MEMBERS);
+        tamis_filter *f = build_hashes("rocksdb:ribbon", hashes, KEYS);
+        struct bytes bytes = bytes_of(f);
+        CHECK(facts_of(f).kind == TAMIS_RIBBON, "set %llu is no ribbon", (unsigned long long)i);
+        retried += bytes.size >= 5 && bytes.data[bytes.size - 4] != (hashes[0] & 0xff);
+        bytes_free(&bytes);
+        tamis_free(f);
+        free(hashes);
+    }
+    CHECK(retried != 0, "the first seed worked for all sets");
+    count_up("ribbons", SETS);
+    count_up("seeds tried again", retried);
+}
+
+/* x with x * number = 1 modulo 2^32; the number is odd. */
+static uint32_t inverse(uint32_t number) {
+    uint32_t x = number;
+    for (int i = 0; i < 5; i++) x *= 2 - number * x;
+    return x;
+}
+
+/* Hashes whose equations begin, with any seed, at one of two slots beside each other: more than 128
+ * of them have no solution.  RocksDB writes a Bloom filter instead. */
+static void check_unsolvable(void) {
+    enum { KEYS = 400, STARTS = 512 - 127 };
+    const uint32_t step = inverse(UINT32_C(0x236a3a0d)), slot = UINT32_MAX / STARTS;
+    uint64_t hashes[KEYS];
+    for (uint32_t i = 0; i < KEYS; i++) {
+        const uint32_t start = i % 2 == 0 ? i : slot + i;
+        hashes[i] = (uint64_t)(start * step) << 32 | 12345;
+    }
+    tamis_filter *f = build_hashes("rocksdb:ribbon", hashes, KEYS);
+    CHECK(facts_of(f).kind == TAMIS_BLOCK, "hashes of two slots are a ribbon");
+    tamis_free(f);
+    count_up("unsolvable sets", 1);
+}
+
+/* Above 2^17 slots the sizes follow a formula instead of a table. */
+static void check_large_ribbon(void) {
+    const size_t count = 200000;
+    uint64_t *hashes = hashes_make(count, run_seed(), STREAM_MEMBERS);
+    tamis_filter *f = build_hashes("rocksdb:bits=6,ribbon", hashes, count);
+    const tamis_facts facts = facts_of(f);
+    CHECK(facts.kind == TAMIS_RIBBON && facts.bits_per_key < 6, "%g bits per key",
+          facts.bits_per_key);
+    tamis_free(f);
+    free(hashes);
+}
+
+/* Stores a filter that matches every key in a .tamis file, with the last five bytes changed. */
+static struct bytes stored_opaque(size_t data, const uint8_t meta[5]) {
+    uint8_t bytes[64 + 5] = {0};
+    const struct vector_bytes view = {bytes, data + 5};
+    bytes[data] = 0xff;
+    bytes[data + 3] = 6; /* must be 0 */
+    tamis_filter *f = compat_open("rocksdb", &view, "opaque"), *copy = NULL;
+    CHECK(facts_of(f).note != NULL && tamis_contains(f, "any", 3), "opaque: a key is absent");
+    CHECK(tamis_add(f, "key", 3, NULL) != TAMIS_OK, "a key is added to a filter of every key");
+    CHECK(tamis_clone(f, &copy) == TAMIS_OK && tamis_merge(copy, f, TAMIS_UNION) == TAMIS_OK &&
+              tamis_contains(copy, "any", 3),
+          "opaque: merged");
+    CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "opaque: stored");
+    struct bytes stored = bytes_of(f);
+    size_t at = 0;
+    while (at + view.length < stored.size && memcmp(stored.data + at, bytes, view.length) != 0) {
+        at++;
+    }
+    memcpy(stored.data + at + data, meta, 5);
+    repair_sums(stored.data, stored.size);
+    tamis_free(copy);
+    tamis_free(f);
+    return stored;
+}
+
+/* A filter that RocksDB does not understand is stored with its bytes.  If these are changed to
+ * some that it does understand, they cannot be written: they would no longer match every key. */
+static void check_opaque(void) {
+    static const struct {
+        size_t data;
+        uint8_t meta[5];
+        bool written;
+    } rows[] = {{64, {0xff, 0, 31, 0, 0}, true},
+                {64, {0xff, 0, 6, 0, 0}, false},
+                {64, {6, 1, 0, 0, 0}, false},
+                {64, {0xfe, 0, 2, 0, 0}, false},
+                {10, {0xff, 0, 6, 0, 0}, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes stored = stored_opaque(rows[i].data, rows[i].meta);
+        tamis_filter *f = NULL;
+        CHECK(tamis_decode(stored.data, stored.size, NULL, &f) == TAMIS_OK, "opaque %zu", i);
+        CHECK((tamis_reformat_reason(f, "rocksdb") == NULL) == rows[i].written &&
+                  (tamis_reformat(f, "rocksdb") == TAMIS_OK) == rows[i].written,
+              "opaque %zu: written", i);
+        tamis_free(f);
+        memset(stored.data + AT_SHAPE + 8 * 3, 1, 2); /* more bytes than it has */
+        repair_sums(stored.data, stored.size);
+        CHECK(tamis_decode(stored.data, stored.size, NULL, &f) == TAMIS_E_CORRUPT && f == NULL,
+              "opaque %zu: longer than its table", i);
+        bytes_free(&stored);
+        count_up("opaque filters", 1);
+    }
+}
+
+/* Keys that are added one at a time, with and without a result. */
+static void check_single_adds(void) {
+    static const char *const formats[] = {"rocksdb", "rocksdb:legacy", "parquet"};
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const char *const keys[] = {"first", "second"};
+        const void *first[] = {keys[0]};
+        const size_t length[] = {5};
+        tamis_options o = TAMIS_OPTIONS_INIT;
+        tamis_filter *f = NULL;
+        bool fresh = false;
+        o.format = formats[i];
+        CHECK(tamis_build(&o, first, length, 1, &f) == TAMIS_OK, "%s: build", formats[i]);
+        CHECK(tamis_add(f, keys[1], 6, NULL) == TAMIS_OK, "%s: add", formats[i]);
+        CHECK(tamis_add(f, keys[1], 6, &fresh) == TAMIS_OK && !fresh, "%s: again", formats[i]);
+        CHECK(tamis_contains(f, keys[1], 6), "%s: missing", formats[i]);
+        tamis_free(f);
+    }
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "rocksdb");
     struct vector_table t = vector_table("rocksdb/manifest.tsv");
@@ -109,5 +304,12 @@ int main(int argc, char **argv) {
     check_odd();
     container_tables("rocksdb/sst_manifest.tsv", "rocksdb-table");
     check_tables();
+    check_last_bytes();
+    check_columns();
+    check_seeds();
+    check_unsolvable();
+    check_large_ribbon();
+    check_opaque();
+    check_single_adds();
     return run_end();
 }

@@ -147,7 +147,8 @@ static bool one_step(const char *format, const struct scenario *scenario, uint64
 
 /* The compatible formats, and their second layouts; NULL at the end. */
 static const char *format_at(size_t index) {
-    static const char *const more[] = {"redisbloom:cuckoo", "redisbloom-dump:cuckoo"};
+    static const char *const more[] = {"redisbloom:cuckoo", "redisbloom-dump:cuckoo",
+                                       "rocksdb:ribbon", "rocksdb:legacy"};
     const size_t count = sizeof more / sizeof *more;
     return index < count ? more[index] : tamis_format_at(index - count + 1); /* 0 is "tamis" */
 }
