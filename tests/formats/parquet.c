@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../support/compat.h"
+#include "../support/sink.h"
 
 /* The integers of a file as a column of another type hashes them. */
 static struct vector_keys as_type(struct vector_keys keys, const char *type) {
@@ -196,6 +196,250 @@ static void check_damaged(void) {
     vector_bytes_free(&file);
 }
 
+/* ---- files and headers written here, one for each rule of the reader */
+
+/* A column chunk of a footer.  The path is a list of Thrift, in bytes. */
+struct chunk {
+    const char *path;
+    size_t path_length;
+    uint64_t offset, length; /* zigzag; 0: left out */
+    bool encrypted;
+};
+
+#define PATH(bytes) bytes, sizeof(bytes) - 1
+
+static void put_chunk(struct sink *s, const struct chunk *c) {
+    unsigned field = 0;
+    sink_fill(s, 0x3c, 1); /* metadata */
+    if (c->path != NULL) {
+        sink_fill(s, 0x39, 1);
+        sink_bytes(s, c->path, c->path_length);
+        field = 3;
+    }
+    if (c->offset != 0) {
+        sink_fill(s, (14 - field) << 4 | 6, 1);
+        sink_varint(s, c->offset);
+        field = 14;
+    }
+    if (c->length != 0) {
+        sink_fill(s, (15 - field) << 4 | 5, 1);
+        sink_varint(s, c->length);
+    }
+    sink_fill(s, 0, 1);
+    if (c->encrypted) sink_le(s, 0x005c, 2); /* field 8, an empty struct */
+    sink_fill(s, 0, 1);
+}
+
+/* "PAR1", a filter, a footer of one row group with these chunks. */
+static struct sink make_file(const struct chunk *chunks, size_t count) {
+    struct sink file = {NULL, 0, 0}, footer = {NULL, 0, 0};
+    static const void *keys[] = {"key"};
+    static const size_t lengths[] = {3};
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *f = NULL;
+    o.format = "parquet";
+    CHECK(tamis_build(&o, keys, lengths, 1, &f) == TAMIS_OK, "build");
+    struct bytes filter = bytes_of(f);
+    sink_text(&file, "PAR1");
+    sink_bytes(&file, filter.data, filter.size);
+    sink_text(&file, "other data");
+    sink_le(&footer, 0x1c49, 2);                                   /* row groups: one struct */
+    sink_le(&footer, 0x19 | ((unsigned)count << 4 | 0xc) << 8, 2); /* columns */
+    for (size_t i = 0; i < count; i++) put_chunk(&footer, &chunks[i]);
+    sink_fill(&footer, 0, 2);
+    sink_bytes(&file, footer.at, footer.length);
+    sink_le(&file, footer.length, 4);
+    sink_text(&file, "PAR1");
+    sink_free(&footer);
+    bytes_free(&filter);
+    tamis_free(f);
+    return file;
+}
+
+/* The usual chunk: its filter is at byte 4. */
+#define COLUMN "\x18\6column"
+static const struct chunk usual = {PATH(COLUMN), 8, 0, false};
+
+static void check_chunks(void) {
+    static const struct {
+        struct chunk chunk;
+        tamis_status want;
+        const char *what;
+    } rows[] = {
+        {{PATH(COLUMN), 8, 0, false}, TAMIS_OK, "a filter without its length"},
+        {{PATH(COLUMN), 8, 0, true}, TAMIS_OK, "an encrypted filter"},
+        {{PATH(COLUMN), 0, 0, false}, TAMIS_OK, "no filter"},
+        {{PATH("\x19\x18\1a"), 0, 0, false}, TAMIS_OK, "a path of lists"},
+        {{NULL, 0, 8, 0, false}, TAMIS_E_CORRUPT, "a filter of no column"},
+        {{PATH(COLUMN), 6, 0, false}, TAMIS_E_CORRUPT, "a filter in the magic number"},
+        {{PATH(COLUMN), 7, 0, false}, TAMIS_E_CORRUPT, "a negative offset"},
+        {{PATH(COLUMN), 4000, 0, false}, TAMIS_E_CORRUPT, "a filter after the footer"},
+        {{PATH(COLUMN), 8, 1, false}, TAMIS_E_CORRUPT, "a negative length"},
+        {{PATH(COLUMN), 8, 4000, false}, TAMIS_E_CORRUPT, "a length beyond the footer"},
+        {{PATH(COLUMN), 8, 20, false}, TAMIS_E_TRUNCATED, "a length shorter than its header"},
+        {{PATH(COLUMN), 8, 60, false}, TAMIS_E_TRUNCATED, "a length shorter than its bits"},
+        {{PATH("\x28\6column"), 8, 0, false}, TAMIS_E_CORRUPT, "a path longer than the footer"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (unsigned first = 0; first < 2; first++) {
+            const struct chunk both[] = {first ? rows[i].chunk : usual,
+                                         first ? usual : rows[i].chunk};
+            struct sink file = make_file(both, 2);
+            const tamis_status status = table_status(&file);
+            CHECK(status == rows[i].want || (status != TAMIS_OK && rows[i].want != TAMIS_OK),
+                  "%s: %s", rows[i].what, tamis_status_name(status));
+            CHECK(first == 0 || status == rows[i].want, "%s, first: %s", rows[i].what,
+                  tamis_status_name(status));
+            count_up("column chunks", 1);
+            sink_free(&file);
+        }
+    }
+}
+
+/* The name of a part is the path joined by dots, cut at the length of a name. */
+static void check_names(void) {
+    struct sink path = {NULL, 0, 0};
+    sink_fill(&path, 0x38, 1); /* three names */
+    for (unsigned i = 0; i < 3; i++) {
+        sink_varint(&path, 200);
+        sink_fill(&path, 'a' + i, 200);
+    }
+    const struct chunk chunks[] = {{PATH("\x38\1a\2bc\1d"), 8, 0, false},
+                                   {(const char *)path.at, path.length, 8, 0, false},
+                                   {PATH("\x25\xc8\1\xc8\1"), 8, 0, false}}; /* integers */
+    static const char *const names[] = {"0/a.bc.d", NULL, "0/"};
+    struct sink file = make_file(chunks, 3);
+    struct vector_bytes bytes = sink_view(&file);
+    tamis_container *c = container_open("parquet", &bytes, "names");
+    for (size_t i = 0; c != NULL && i < 3; i++) {
+        tamis_part part = TAMIS_PART_INIT;
+        CHECK(tamis_container_part(c, i, &part) == TAMIS_OK, "part %zu", i);
+        CHECK(names[i] == NULL ? strlen(part.name) == TAMIS_PART_NAME - 1
+                               : strcmp(part.name, names[i]) == 0,
+              "part %zu is called %s", i, part.name);
+    }
+    CHECK(c == NULL || (tamis_container_contains(c, "a.bc.d", "key", 3) &&
+                        !tamis_container_contains(c, "a.bc.d", "another key", 11)),
+          "a column by its path");
+    tamis_container_free(c);
+    table_faults(&file, "key", 3, "a file");
+    sink_free(&file);
+    sink_free(&path);
+}
+
+/* Footers that are no FileMetaData. */
+static void check_footers(void) {
+    static const struct {
+        const char *hex;
+        tamis_status want;
+    } rows[] = {
+        {"00", TAMIS_OK},
+        {"490c00", TAMIS_OK},          /* no row groups */
+        {"490500", TAMIS_OK},          /* none of another type */
+        {"49150200", TAMIS_E_CORRUPT}, /* one of another type */
+        {"493c00", TAMIS_E_CORRUPT},   /* three in one byte */
+        {"491c19150200", TAMIS_E_CORRUPT},
+        {"491c190c0000", TAMIS_OK}, /* no columns */
+        {"491c0000", TAMIS_OK},
+        {"1513"
+         "2c00"
+         "00",
+         TAMIS_OK}, /* other fields */
+        {"4913"
+         "02",
+         TAMIS_E_CORRUPT},
+        {"15", TAMIS_E_CORRUPT},
+        {"491c191c3c", TAMIS_E_CORRUPT},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct vector_bytes footer = vector_hex(rows[i].hex);
+        struct sink file = {NULL, 0, 0};
+        sink_text(&file, "PAR1");
+        sink_bytes(&file, footer.at, footer.length);
+        sink_le(&file, footer.length, 4);
+        sink_text(&file, "PAR1");
+        const tamis_status status = table_status(&file);
+        CHECK(status == rows[i].want, "footer %s: %s", rows[i].hex, tamis_status_name(status));
+        file.at[file.length - 8] = 0xff; /* a footer longer than the file */
+        CHECK(table_status(&file) == TAMIS_E_TRUNCATED, "footer %s of 255 bytes", rows[i].hex);
+        sink_free(&file);
+        vector_bytes_free(&footer);
+        count_up("footers", 1);
+    }
+}
+
+/* Headers of a filter; 32 bytes of bits follow. */
+static void check_headers(void) {
+#define UNIONS \
+    "1c1c0000" \
+    "1c1c0000" \
+    "1c1c0000" \
+    "00"
+    static const struct {
+        const char *hex;
+        tamis_status want;
+    } rows[] = {
+        {"1540" UNIONS, TAMIS_OK},
+        {"1542" UNIONS, TAMIS_E_CORRUPT},         /* 33 bytes */
+        {"1520" UNIONS, TAMIS_E_CORRUPT},         /* 16 bytes */
+        {"1541" UNIONS, TAMIS_E_CORRUPT},         /* -33 */
+        {"158001" UNIONS, TAMIS_E_TRUNCATED},     /* 64 bytes */
+        {"15c0808008" UNIONS, TAMIS_E_TRUNCATED}, /* 2^23 + 32 bytes */
+        {"15c08080800800" UNIONS, TAMIS_E_CORRUPT},
+        {"1580808080"
+         "10" UNIONS,
+         TAMIS_E_CORRUPT},                /* 2^31 bytes */
+        {"1640" UNIONS, TAMIS_E_CORRUPT}, /* of another type */
+        {"1540"
+         "1c2c0000"
+         "1c1c0000"
+         "1c1c0000"
+         "00",
+         TAMIS_E_UNSUPPORTED}, /* other algorithm */
+        {"1540"
+         "1c1c0000"
+         "1c130000"
+         "1c1c0000"
+         "00",
+         TAMIS_E_UNSUPPORTED}, /* other hash */
+        {"1540"
+         "1c1c13050000"
+         "1c1c0000"
+         "1c1c0000"
+         "00",
+         TAMIS_OK}, /* with a field of its own */
+        {"1540"
+         "1c00"
+         "1c1c0000"
+         "1c1c0000"
+         "00",
+         TAMIS_E_CORRUPT}, /* an empty union */
+        {"1540"
+         "1c1c001c00001c1c0000"
+         "1c1c0000"
+         "00",
+         TAMIS_E_CORRUPT}, /* of two fields */
+        {"1540"
+         "1c1c0000"
+         "1c1c0000"
+         "00",
+         TAMIS_E_CORRUPT}, /* no compression */
+        {"1540" UNIONS "00", TAMIS_E_TRAILING},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct vector_bytes header = vector_hex(rows[i].hex);
+        struct sink bytes = {NULL, 0, 0};
+        sink_bytes(&bytes, header.at, header.length);
+        sink_fill(&bytes, 0, 32);
+        const tamis_status status = compat_exercise("parquet", bytes.at, bytes.length, rows[i].hex);
+        CHECK(status == rows[i].want, "header %s: %s, not %s", rows[i].hex,
+              tamis_status_name(status), tamis_status_name(rows[i].want));
+        sink_free(&bytes);
+        vector_bytes_free(&header);
+        count_up("headers", 1);
+    }
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "parquet");
     struct vector_table t = vector_table("parquet/manifest.tsv");
@@ -216,5 +460,9 @@ int main(int argc, char **argv) {
     check_multi();
     check_damaged();
     check_replace();
+    check_chunks();
+    check_names();
+    check_footers();
+    check_headers();
     return run_end();
 }
