@@ -1,4 +1,4 @@
-# Compiler options of the whole project: language, warnings, sanitizers.
+# Compiler options of the whole project: language, warnings, sanitizers, coverage.
 
 set(tamis_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
                    -Wmissing-prototypes)
@@ -12,6 +12,13 @@ if(TAMIS_SANITIZE)
                         -fno-omit-frame-pointer)
     add_compile_options(${sanitizer_flags})
     add_link_options(${sanitizer_flags})
+endif()
+
+# Counts lines and branches for tests/check_coverage.  Without inlining, a branch of the source is
+# one branch.  Without assertions, whose second branch never runs.
+if(TAMIS_COVERAGE)
+    add_compile_options(--coverage -Og -fno-inline -DNDEBUG -DTAMIS_COVERAGE)
+    add_link_options(--coverage)
 endif()
 
 # tamis_compile(TARGET): C11 without extensions, all warnings, 64-bit file offsets on 32-bit

@@ -5,9 +5,9 @@
 #include <assert.h>
 
 /* A C "template": a function that takes constant arguments and must be inlined so that
- * the compiler removes the branches on them. */
+ * the compiler removes the branches on them.  When coverage is measured it stays one function, so
+ * that a branch of its source is one branch, not one of every instance. */
 #ifdef TAMIS_COVERAGE
-/* One copy in each file: a branch that is constant in one use and not in another counts once. */
 #define TAMIS_TEMPLATE static __attribute__((unused))
 #else
 #define TAMIS_TEMPLATE static inline __attribute__((always_inline, unused))
