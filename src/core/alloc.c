@@ -41,13 +41,12 @@ bool tamis__array_size(uint64_t count, uint64_t each, size_t *size) {
 /* Maps one huge page more than needed and unmaps what lies outside the aligned part,
  * because the kernel backs only aligned stretches with huge pages. */
 static void *map_aligned(size_t size) {
-    if (size > SIZE_MAX - HUGE_PAGE) return NULL;
     uint8_t *raw =
         mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return NULL;
     const size_t before = (HUGE_PAGE - ((uintptr_t)raw & (HUGE_PAGE - 1))) & (HUGE_PAGE - 1);
     if (before != 0) munmap(raw, before);
-    if (before != HUGE_PAGE) munmap(raw + before + size, HUGE_PAGE - before);
+    munmap(raw + before + size, HUGE_PAGE - before);
 #if defined(MADV_HUGEPAGE)
     (void)madvise(raw + before, size, MADV_HUGEPAGE); /* only a hint */
 #endif

@@ -60,6 +60,10 @@ static void test_reader_is_bounded(void **state) {
         assert_null(tamis__read_bytes(&r, 0));
         assert_ptr_equal(r.at, bytes);
     }
+    struct tamis__reader one = {bytes, bytes + 1, false}, three = {bytes, bytes + 3, false};
+    assert_int_equal(tamis__read16(&one), 0);
+    assert_int_equal(tamis__read32(&three), 0);
+    assert_true(one.bad && three.bad);
     struct tamis__reader r = {bytes, bytes + 8, false};
     assert_null(tamis__read_bytes(&r, SIZE_MAX));
     assert_true(r.bad);

@@ -1,6 +1,7 @@
 /* test_parallel.c - every job runs once, whatever the number of threads; errors stop the rest
  *
- * tests: threads */
+ * tests: threads
+ * wraps: pthread_create */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "core/parallel.h"
@@ -42,6 +45,32 @@ static void test_every_job_once(void **state) {
     }
 }
 
+/* The system's function, until `threads_left` threads were created. */
+static unsigned threads_left = UINT32_MAX;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*start)(void *), void *argument) {
+    if (threads_left == 0) return EAGAIN;
+    threads_left--;
+    return __real_pthread_create(thread, attributes, start, argument);
+}
+
+/* Without more threads, the existing ones do the work. */
+static void test_no_more_threads(void **state) {
+    (void)state;
+    for (unsigned most = 0; most < 4; most++) {
+        struct record record = {.fails_at = UINT64_MAX};
+        threads_left = most;
+        assert_int_equal(tamis__parallel(8, JOBS, job, &record), TAMIS_OK);
+        for (uint64_t i = 0; i < JOBS; i++) assert_int_equal(atomic_load(&record.runs[i]), 1);
+        assert_int_equal(threads_left, 0);
+    }
+    threads_left = UINT32_MAX;
+}
+
 static void test_failure_stops(void **state) {
     (void)state;
     for (unsigned threads = 1; threads < 5; threads++) {
@@ -61,6 +90,7 @@ static void test_absurd_number_of_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_job_once),
+        cmocka_unit_test(test_no_more_threads),
         cmocka_unit_test(test_failure_stops),
         cmocka_unit_test(test_absurd_number_of_threads),
     };
