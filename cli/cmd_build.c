@@ -33,6 +33,7 @@ static void build_parse(struct args *args, struct build_request *r) {
                                    {OPT_NUMBER, .number = &options->capacity},
                                    {OPT_MEMORY, .number = &options->memory, .low = 1},
                                    {OPT_SEED, .number = &options->seed},
+                                   {OPT_CHECK, .flag = &options->check},
                                    {0}};
     request_parse(&r->common, args, list);
     request_check_output(&r->common);
@@ -181,6 +182,9 @@ static _Noreturn void build_failed(const struct build_request *r, tamis_status s
             spill_failed(error);
         case TAMIS_E_NOMEM:
             no_memory(r);
+        case TAMIS_E_LOST:
+            die("the filter lost a key while it was built: the memory or the processor of this "
+                "machine is faulty; nothing was written");
         default:
             break;
     }
@@ -252,7 +256,7 @@ const struct command command_build = {
     .name = "build",
     .summary = "build a filter from keys",
     .usage =
-        "-o FILE [-k KIND | --to FORMAT] [-p RATE] [-n N] [--memory SIZE] [-j N] [-f] "
+        "-o FILE [-k KIND | --to FORMAT] [-p RATE] [-n N] [--memory SIZE] [--check] [-j N] [-f] "
         "[KEYOPTS] [INPUT...]",
     .about =
         "Builds a filter from all records (lines) of the inputs, or of standard input, and "
@@ -270,7 +274,7 @@ const struct command command_build = {
         "With --to the filter is sized as the other system does it, -p has that system's "
         "default, and all keys are held in memory unless -n is given.",
     .options = {OPT_OUTPUT, OPT_FORCE, OPT_KIND, OPT_TO, OPT_FPR, OPT_NUMBER, OPT_MEMORY, OPT_SEED,
-                OPT_QUIET, OPT_KEY_FILE},
+                OPT_CHECK, OPT_QUIET, OPT_KEY_FILE},
     .groups = KEY_OPTIONS | RUN_OPTIONS,
     .operands = COMPLETE_FILE,
     .exits = {[EXIT_DONE] = "the filter was written",

@@ -247,8 +247,11 @@ typedef struct tamis_options {
                            `bytes`, `secret` and `shared` are E_UNSUPPORTED, and so is `memory`
                            where the keys must be kept in order.  NULL or "tamis": our own */
     bool check; /* tamis_build, builder: query every key before the filter is returned (E_LOST) and
-                   verify the table again when it is encoded or saved (E_CHECKSUM): faulty memory
-                   cannot cause a false negative.  The keys are kept until then: 8 bytes each */
+                   verify the table again when it is encoded, saved, copied or merged (E_CHECKSUM),
+                   until keys are added or removed: a bit that flips in memory cannot cause a false
+                   negative.  Not covered: changes of a key before it is hashed or given as a hash.
+                   A builder keeps the hashes until then: 8 bytes each, or 16 if they are wide, in
+                   memory or beyond `memory` on disk */
 } tamis_options;
 
 #ifdef __cplusplus

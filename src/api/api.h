@@ -2,6 +2,7 @@
 #ifndef TAMIS_API_API_H
 #define TAMIS_API_API_H
 
+#include "build/kept.h"
 #include "filter/codec.h"
 #include "filter/family.h"
 
@@ -50,9 +51,31 @@ static inline bool tamis__filter_takes_hashes(const tamis_filter *f) {
 tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                size_t count, size_t *done);
 
-/* files.c: E_CHECKSUM if the table has not been verified yet and does not match its checksums. Call
- * before a table gets new checksums or goes into another filter, which would hide the damage. */
+/* files.c: E_CHECKSUM if the table has not been verified yet and does not match its checksums, or
+ * if the filter is sealed and the table does not match the seal.  Call before a table gets new
+ * checksums or goes into another filter, which would hide the damage. */
 tamis_status tamis__filter_trust(const tamis_filter *f);
+
+/* ---- self_check.c: filters built with tamis_options.check */
+
+/* Keys of the caller, who keeps them: hashes, or bytes and lengths. */
+struct tamis__given {
+    const uint64_t *hashes;
+    const void *const *keys;
+    const size_t *lengths;
+    size_t count;
+};
+
+/* Seals the filter, then queries all keys: those in `given`, or if that is NULL in `kept`.  E_LOST
+ * if one is missing or if these are not the keys that came; E_NOMEM, E_IO. */
+tamis_status tamis__self_check(tamis_filter *f, const struct tamis__kept *kept,
+                               const struct tamis__given *given, unsigned threads);
+
+/* E_CHECKSUM if the filter is sealed and its table has changed since.  Call after the table was
+ * copied, or its checksums were made. */
+tamis_status tamis__seal_verify(const tamis_filter *f);
+/* The same for the encoded filter. */
+tamis_status tamis__seal_verify_bytes(const tamis_filter *f, const uint8_t *bytes);
 
 /* ---- sizes.c */
 

@@ -9,6 +9,7 @@
  *             kind that counts its keys is never filled directly: repeats must be left out.
  *   ordered   compatible formats otherwise: hashes are kept in the order in which they came
  *             (sequence.h), because the bytes may depend on it, repeats included */
+#include <errno.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -24,9 +25,9 @@
 struct way {
     /* Creates what receives the keys. */
     tamis_status (*open)(struct tamis_builder *b, const char *temporary);
-    /* `hi` may be NULL if the hash is narrow. */
+    /* `hi` may be NULL if the hash is narrow.  `*done` receives how many were added for certain. */
     tamis_status (*add)(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
-                        size_t count);
+                        size_t count, size_t *done);
     tamis_status (*finish)(struct tamis_builder *b, tamis_filter **out);
 };
 
@@ -42,6 +43,7 @@ struct tamis_builder {
     tamis_filter *filter;            /* direct */
     struct tamis__keys *keys;        /* collect */
     struct tamis__sequence sequence; /* ordered */
+    struct tamis__kept kept;         /* options.check: to query all keys at the end */
 };
 
 static const struct tamis__family *family_of(const struct tamis_builder *b) {
@@ -56,11 +58,10 @@ static tamis_status direct_open(struct tamis_builder *b, const char *temporary) 
 }
 
 static tamis_status direct_add(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
-                               size_t count) {
-    size_t done;
+                               size_t count, size_t *done) {
     tamis__mutex_lock(&b->mutex);
-    const tamis_status status = tamis__filter_add(b->filter, lo, hi, count, &done);
-    b->count += done;
+    const tamis_status status = tamis__filter_add(b->filter, lo, hi, count, done);
+    b->count += *done;
     tamis__mutex_unlock(&b->mutex);
     return status;
 }
@@ -86,10 +87,11 @@ static tamis_status ordered_open(struct tamis_builder *b, const char *temporary)
 }
 
 static tamis_status ordered_add(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
-                                size_t count) {
+                                size_t count, size_t *done) {
     tamis__mutex_lock(&b->mutex);
     const tamis_status status = tamis__sequence_append(&b->sequence, lo, hi, count);
-    if (status == TAMIS_OK) b->count += count;
+    *done = status == TAMIS_OK ? count : 0;
+    b->count += *done;
     tamis__mutex_unlock(&b->mutex);
     return status;
 }
@@ -143,9 +145,11 @@ static tamis_status collect_open(struct tamis_builder *b, const char *temporary)
 }
 
 static tamis_status collect_add(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
-                                size_t count) {
+                                size_t count, size_t *done) {
     (void)hi;
-    return tamis__keys_add(b->keys, lo, count);
+    const tamis_status status = tamis__keys_add(b->keys, lo, count);
+    *done = status == TAMIS_OK ? count : 0;
+    return status;
 }
 
 /* Was a budget in bytes given for a number of keys that is still to be counted? */
@@ -329,6 +333,22 @@ static tamis_status copy_parameters(struct tamis_builder *b) {
     return TAMIS_OK;
 }
 
+/* For the self-check.  `given`: the caller keeps the keys. */
+static tamis_status open_kept(struct tamis_builder *b, bool given, const char *temporary) {
+    if (!b->options.check) return TAMIS_OK;
+    const uint64_t memory = given ? 0 : b->options.memory;
+    const tamis_status status =
+        tamis__kept_open(&b->kept, &b->settings.allocator, &b->spec.hashing, memory, temporary);
+    b->kept.sums_only = given;
+    return status;
+}
+
+/* Opens what receives the keys. */
+static tamis_status builder_open(struct tamis_builder *b, bool given, const char *temporary) {
+    const tamis_status status = open_kept(b, given, temporary);
+    return status == TAMIS_OK ? b->way->open(b, temporary) : status;
+}
+
 /* A builder to which no keys can be added yet.  On failure it may have to be freed. */
 static tamis_status builder_new(const tamis_options *options, struct tamis_builder **out) {
     struct tamis_builder plan = {.count = 0};
@@ -342,11 +362,10 @@ static tamis_status builder_new(const tamis_options *options, struct tamis_build
     return copy_parameters(b);
 }
 
-tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **out) {
-    if (out == NULL) return TAMIS_E_ARGUMENT;
+static tamis_status builder_create(const tamis_options *options, bool given, tamis_builder **out) {
     *out = NULL;
     tamis_status status = builder_new(options, out);
-    if (status == TAMIS_OK) status = (*out)->way->open(*out, options->temporary);
+    if (status == TAMIS_OK) status = builder_open(*out, given, options->temporary);
     if (status != TAMIS_OK) {
         tamis_builder_free(*out);
         *out = NULL;
@@ -354,11 +373,16 @@ tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **
     return status;
 }
 
+tamis_status tamis_builder_create(const tamis_options *options, tamis_builder **out) {
+    return out == NULL ? TAMIS_E_ARGUMENT : builder_create(options, false, out);
+}
+
 /* Frees what received the keys. */
 static void builder_close(struct tamis_builder *b) {
     tamis__keys_free(b->keys);
     tamis_free(b->filter);
     tamis__sequence_free(&b->sequence);
+    tamis__kept_close(&b->kept);
     b->keys = NULL;
     b->filter = NULL;
     b->way = NULL;
@@ -395,10 +419,26 @@ uint64_t tamis_builder_count(const tamis_builder *b) {
     return b->keys != NULL ? tamis__keys_count(b->keys) : b->count;
 }
 
+/* Adds hashes, and keeps those that were added. */
+static tamis_status builder_take(tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
+                                 size_t count) {
+    size_t done = 0;
+    if (!b->options.check) return b->way->add(b, lo, hi, count, &done);
+    tamis__mutex_lock(&b->mutex);
+    tamis_status status = tamis__kept_reserve(&b->kept, count);
+    tamis__mutex_unlock(&b->mutex);
+    if (status != TAMIS_OK) return status;
+    status = b->way->add(b, lo, hi, count, &done);
+    tamis__mutex_lock(&b->mutex);
+    tamis__kept_add(&b->kept, lo, hi, done, count);
+    tamis__mutex_unlock(&b->mutex);
+    return status;
+}
+
 tamis_status tamis_builder_add_hash_batch(tamis_builder *b, const uint64_t *hashes, size_t count) {
     if (b == NULL || b->way == NULL || (hashes == NULL && count != 0)) return TAMIS_E_ARGUMENT;
     if (!tamis__hashing_is_narrow(&b->spec.hashing)) return TAMIS_E_UNSUPPORTED;
-    return b->way->add(b, hashes, NULL, count);
+    return builder_take(b, hashes, NULL, count);
 }
 
 tamis_status tamis_builder_add_hash(tamis_builder *b, uint64_t hash) {
@@ -418,7 +458,7 @@ tamis_status tamis_builder_add_batch(tamis_builder *b, const void *const *keys,
         const size_t n = count - at < TAMIS__HASHED_AT_ONCE ? count - at : TAMIS__HASHED_AT_ONCE;
         tamis__hash_keys(&b->spec.hashing, b->settings.portable, keys + at, lengths + at, n, lo,
                          hi);
-        status = b->way->add(b, lo, hi, n);
+        status = builder_take(b, lo, hi, n);
     }
     return status;
 }
@@ -430,13 +470,28 @@ tamis_status tamis_builder_add(tamis_builder *b, const void *key, size_t length)
 
 /* ------------------------------------------------------------------- finishing */
 
+/* `given`: the keys, if the caller keeps them; else NULL. */
+static tamis_status builder_finish(tamis_builder *b, const struct tamis__given *given,
+                                   tamis_filter **out) {
+    tamis_status status = b->way->finish(b, out);
+    if (status == TAMIS_OK && b->options.check) {
+        status = tamis__self_check(*out, &b->kept, given, b->spec.threads);
+    }
+    if (status != TAMIS_OK) {
+        const int why = errno;
+        tamis_free(*out);
+        *out = NULL;
+        errno = why;
+    }
+    builder_close(b);
+    return status;
+}
+
 tamis_status tamis_builder_finish(tamis_builder *b, tamis_filter **out) {
     if (out == NULL) return TAMIS_E_ARGUMENT;
     *out = NULL;
     if (b == NULL || b->way == NULL) return TAMIS_E_ARGUMENT;
-    const tamis_status status = b->way->finish(b, out);
-    builder_close(b);
-    return status;
+    return builder_finish(b, NULL, out);
 }
 
 /* ----------------------------------------------------------------- all at once */
@@ -450,12 +505,17 @@ tamis_status tamis_build_hash(const tamis_options *options, const uint64_t *hash
     struct tamis_builder *b = NULL;
     tamis_status status = builder_new(options, &b);
     if (status == TAMIS_OK && b->way == &collect) {
-        status = tamis__keys_borrow(&b->settings.allocator, hashes, count, &b->keys);
+        status = open_kept(b, true, NULL);
+        if (b->options.check) tamis__kept_add(&b->kept, hashes, NULL, count, 0);
+        if (status == TAMIS_OK) {
+            status = tamis__keys_borrow(&b->settings.allocator, hashes, count, &b->keys);
+        }
     } else if (status == TAMIS_OK) {
-        status = b->way->open(b, NULL);
+        status = builder_open(b, true, NULL);
         if (status == TAMIS_OK) status = tamis_builder_add_hash_batch(b, hashes, count);
     }
-    if (status == TAMIS_OK) status = tamis_builder_finish(b, out);
+    const struct tamis__given given = {.hashes = hashes, .count = count};
+    if (status == TAMIS_OK) status = builder_finish(b, &given, out);
     tamis_builder_free(b);
     return status;
 }
@@ -465,9 +525,10 @@ tamis_status tamis_build(const tamis_options *options, const void *const *keys,
     if (out == NULL) return TAMIS_E_ARGUMENT;
     tamis_builder *b;
     *out = NULL;
-    tamis_status status = tamis_builder_create(options, &b);
+    const struct tamis__given given = {.keys = keys, .lengths = lengths, .count = count};
+    tamis_status status = builder_create(options, true, &b);
     if (status == TAMIS_OK) status = tamis_builder_add_batch(b, keys, lengths, count);
-    if (status == TAMIS_OK) status = tamis_builder_finish(b, out);
+    if (status == TAMIS_OK) status = builder_finish(b, &given, out);
     tamis_builder_free(b);
     return status;
 }

@@ -164,7 +164,9 @@ tamis_status tamis_clone(const tamis_filter *filter, tamis_filter **out) {
     if (filter->extra_bytes != 0) {
         copy.extra = memcpy(copy.made + bytes, filter->extra, (size_t)filter->extra_bytes);
     }
-    return tamis__filter_make(&copy, &filter->settings, out);
+    const tamis_status made = tamis__filter_make(&copy, &filter->settings, out);
+    if (made == TAMIS_OK) (*out)->seal = filter->seal; /* verified when the copy is encoded */
+    return made;
 }
 
 tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind, tamis_filter **out) {
@@ -181,7 +183,13 @@ tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind, tamis_fi
     if (status == TAMIS_OK) status = start_copy(filter, family, &shape, 0, &copy);
     if (status != TAMIS_OK) return status;
     filter->family->convert_table(filter, copy.made);
-    return tamis__filter_make(&copy, &filter->settings, out);
+    status = tamis__filter_make(&copy, &filter->settings, out);
+    if (status == TAMIS_OK) status = tamis__seal_verify(filter);
+    if (status != TAMIS_OK) {
+        tamis__filter_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 void tamis_free(tamis_filter *filter) {

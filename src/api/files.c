@@ -35,8 +35,9 @@ tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capac
     tamis_status status = tamis__filter_trust(filter);
     if (status != TAMIS_OK) return status;
     tamis__codec_of(filter)->encode(filter, buffer, size);
-    if (length != NULL) *length = (size_t)size;
-    return TAMIS_OK;
+    status = tamis__seal_verify_bytes(filter, buffer);
+    if (status == TAMIS_OK && length != NULL) *length = (size_t)size;
+    return status;
 }
 
 tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_open_options *copy) {
@@ -154,6 +155,7 @@ tamis_status tamis_verify(const tamis_filter *filter) {
 
 tamis_status tamis__filter_trust(const tamis_filter *f) {
     if (f->settings.pages != NULL) return TAMIS_E_UNSUPPORTED; /* its tables are not contiguous */
+    if (f->seal.set) return tamis__seal_verify(f);
     return __atomic_load_n(&f->compared, __ATOMIC_RELAXED) ? TAMIS_OK : tamis_verify(f);
 }
 
@@ -166,7 +168,8 @@ static tamis_status encode_bytes(const tamis_filter *f, span_taker *take, void *
     if (bytes == NULL) return TAMIS_E_NOMEM;
     tamis__codec_of(f)->encode(f, bytes, size);
     const struct tamis__span whole = {bytes, size};
-    const tamis_status status = take(context, &whole, 1);
+    tamis_status status = tamis__seal_verify_bytes(f, bytes);
+    if (status == TAMIS_OK) status = take(context, &whole, 1);
     tamis__table_free(&f->settings.allocator, bytes, size);
     return status;
 }
@@ -179,7 +182,8 @@ static tamis_status encode_spans(const tamis_filter *f, span_taker *take, void *
     uint8_t *sums = tamis__table_alloc(&f->settings.allocator, size);
     if (sums == NULL) return TAMIS_E_NOMEM;
     tamis__native_spans(f, header, sums, spans);
-    const tamis_status status = take(context, spans, 3);
+    tamis_status status = tamis__seal_verify(f); /* of the table that `sums` was made from */
+    if (status == TAMIS_OK) status = take(context, spans, 3);
     tamis__table_free(&f->settings.allocator, sums, size);
     return status;
 }

@@ -167,6 +167,7 @@ tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t *hashes, 
 
 static tamis_status remove_one(tamis_filter *f, struct tamis__hash h) {
     const tamis_status status = f->ops->remove(f, h);
+    f->seal.set = false; /* `adds` may come to its old value */
     if (status == TAMIS_OK && f->adds != 0) f->adds--;
     return status;
 }
@@ -286,6 +287,7 @@ tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds) {
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     if (tamis__filter_is_readonly(filter)) return TAMIS_E_READONLY;
     filter->adds = adds;
+    filter->seal.set = false;
     return TAMIS_OK;
 }
 
@@ -329,8 +331,10 @@ tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_mer
     }
     if (into == from && mode == TAMIS_INTERSECTION) return TAMIS_OK;
     tamis_status status = tamis__filter_trust(from);
+    if (status == TAMIS_OK) status = tamis__seal_verify(into);
     if (status != TAMIS_OK) return status;
     const uint64_t adds = from->adds;
+    into->seal.set = false;
     if (into->update != NULL) tamis__update_all(into);
     status = into->family->merge(into, from, mode);
     if (status != TAMIS_OK) return status;

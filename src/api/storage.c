@@ -54,6 +54,7 @@ tamis_status tamis_compact(tamis_filter *filter, bool *changed) {
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     if (filter->family->compact == NULL) return TAMIS_E_UNSUPPORTED;
     if (tamis__filter_is_readonly(filter)) return TAMIS_E_READONLY;
+    filter->seal.set = false;
     const tamis_status status = filter->family->compact(filter, &work);
     if (changed != NULL) *changed = work;
     return status;

@@ -72,7 +72,7 @@ unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned lg_shards, un
 
 /* ---- creating and freeing */
 
-static const char *temporary_directory(const char *directory) {
+const char *tamis__temporary_directory(const char *directory) {
     if (directory == NULL) directory = getenv("TMPDIR");
     return directory == NULL || *directory == '\0' ? "/tmp" : directory;
 }
@@ -85,7 +85,7 @@ tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const
     /* Building needs the other half. */
     if (memory != 0) k->held_limit = memory / 2 < PIECE_FIRST ? PIECE_FIRST : memory / 2;
     const tamis_status status =
-        tamis__runs_open(&k->runs, a, k->held_limit, temporary_directory(temporary));
+        tamis__runs_open(&k->runs, a, k->held_limit, tamis__temporary_directory(temporary));
     if (status != TAMIS_OK) {
         tamis__release(a, k, sizeof *k);
         return status;

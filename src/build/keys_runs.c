@@ -197,7 +197,7 @@ void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run) {
 
 /* ---- in the file */
 
-static int nameless_file(const char *directory) {
+int tamis__nameless_file(const char *directory) {
 #if defined(O_TMPFILE)
     const int fd = tamis__open(directory, O_TMPFILE | O_RDWR, 0600);
     if (fd >= 0) return fd;
@@ -300,7 +300,8 @@ static void release_slabs(struct tamis__runs *runs, bool last) {
 
 tamis_status tamis__runs_spill(struct tamis__runs *runs, bool last) {
     const tamis_allocator *a = &runs->allocator;
-    if (runs->file < 0 && (runs->file = nameless_file(runs->temporary)) < 0) return TAMIS_E_IO;
+    if (runs->file < 0 && (runs->file = tamis__nameless_file(runs->temporary)) < 0)
+        return TAMIS_E_IO;
     struct tamis__run *merged = tamis__alloc(a, sizeof *merged);
     if (merged == NULL) return TAMIS_E_NOMEM;
     const struct tamis__run *held = runs->first;

@@ -149,6 +149,16 @@ enum tamis__storage {
 #define TAMIS__KEY_FLAGS \
     (TAMIS_KEY_HEX | TAMIS_KEY_PREHASHED | TAMIS_KEY_STRIP_CR | TAMIS_KEY_FOLD_CASE)
 
+/* What was verified when a filter was built with `check` (api/self_check.c).  Adds change `adds`
+ * of the filter, so they need not clear it: that would cost each an instruction. */
+struct tamis__seal {
+    bool set;
+    uint64_t sum;                     /* of the table and what it means */
+    uint64_t adds;                    /* of the filter then */
+    const struct tamis__codec *codec; /* of the filter then; NULL: .tamis */
+    uint64_t encoded;                 /* compatible formats: of the encoded filter */
+};
+
 /* Every filter starts with this; a family may embed it in a larger struct (object_size). */
 struct tamis_filter {
     /* The query of one key (contains.c), chosen with `ops`.  First, so that a call is one jump. */
@@ -175,6 +185,7 @@ struct tamis_filter {
     bool compared;   /* compared since, and they match; set atomically */
     int held;        /* mapped: descriptor + 1 that keeps the file as it is; 0: none */
     struct tamis__update *update; /* opened for update: what to write back; else NULL */
+    struct tamis__seal seal;      /* of a filter whose keys were all queried */
 };
 
 /* The largest part of a header. */

@@ -179,6 +179,16 @@ for ((n = 0; n < 600; n++)); do [ -s shown ] && break; sleep 0.1; done
 kill $measuring; wait $measuring 2>/dev/null
 truth 'progress: the total' grep -Eq '^measure  .* records  .*/s  .* of 1.00T \([0-9]+ %\)  ETA ' shown
 
+# --check changes nothing but the time
+for options in '-k fuse' '-k ribbon -j 3' '-k bloom -n 1000' '-k cuckoo' '-k growing -n 10' '-k fuse --memory 1Mi' '--to guava' '--to guava -n 1000'; do
+    # shellcheck disable=SC2086
+    build plain.tamis $options keys keys
+    # shellcheck disable=SC2086
+    build checked.tamis $options --check keys keys
+    same "--check, $options: the same bytes" plain.tamis checked.tamis
+done
+check '--check to standard output' out='*' err='1,000 keys' -- bash -c '"$TAMIS" build --check -o - keys | cmp - <("$TAMIS" build -q -o - keys)'
+
 # --memory holds for any number of duplicates, and the file is the same
 limited() { bash -c "ulimit -d 60000; $1"; }
 often='(seq 100000; yes often | head -n 4000000; yes "$(seq 20)" | head -n 4000000; seq 100000)'
