@@ -21,6 +21,7 @@ static struct {
     const char *kind;
     enum effort effort;
     uint64_t seed;
+    uint64_t count; /* --count; 0: not given */
     uint64_t checks, failures;
     struct {
         const char *what;
@@ -38,7 +39,7 @@ static struct {
 } run;
 
 static void usage(const char *program) {
-    fprintf(stderr, "usage: %s [--quick|--full] [--seed N] [--kind NAME]\n", program);
+    fprintf(stderr, "usage: %s [--quick|--full] [--count N] [--seed N] [--kind NAME]\n", program);
     exit(2);
 }
 
@@ -53,6 +54,8 @@ void run_start(int argc, char **argv, const char *law) {
             run.effort = EFFORT_FULL;
         } else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) {
             run.seed = strtoull(argv[++i], NULL, 0);
+        } else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc) {
+            run.count = strtoull(argv[++i], NULL, 0);
         } else if (strcmp(argv[i], "--kind") == 0 && i + 1 < argc) {
             run.kind = argv[++i];
         } else {
@@ -110,6 +113,10 @@ uint64_t run_seed(void) { return run.seed; }
 
 uint64_t run_pick(uint64_t quick, uint64_t normal, uint64_t full) {
     return run.effort == EFFORT_QUICK ? quick : run.effort == EFFORT_FULL ? full : normal;
+}
+
+uint64_t run_count(uint64_t quick, uint64_t normal, uint64_t full) {
+    return run.count != 0 ? run.count : run_pick(quick, normal, full);
 }
 
 bool run_wants(const char *kind) { return run.kind == NULL || strcmp(run.kind, kind) == 0; }

@@ -10,9 +10,9 @@
  *     }
  *
  * Every program takes --quick (the inner loop), nothing, or --full (the long runs); --seed N
- * and --kind NAME to reproduce a failure.  All random numbers come from the run's seed, which is
- * fixed and printed, so that a run gives the same result every time.  A program that checks nothing
- * fails. */
+ * and --kind NAME to reproduce a failure; --count N where the law repeats something at will.  All
+ * random numbers come from the run's seed, which is fixed and printed, so that a run gives the same
+ * result every time.  A program that checks nothing fails. */
 #ifndef TESTS_SUPPORT_CHECK_H
 #define TESTS_SUPPORT_CHECK_H
 
@@ -30,6 +30,9 @@ enum effort run_effort(void);
 uint64_t run_seed(void);
 /* The value for the effort of this run. */
 uint64_t run_pick(uint64_t quick, uint64_t normal, uint64_t full);
+/* What --count N gives, or the value for the effort: how often to repeat what a law counts.
+ * scripts/trust raises it. */
+uint64_t run_count(uint64_t quick, uint64_t normal, uint64_t full);
 /* false if --kind names another one. */
 bool run_wants(const char *kind);
 /* true if --kind is given: laws about the whole registry do not hold then. */
