@@ -242,7 +242,7 @@ static void build(const struct variant *v, size_t threads, size_t each) {
 
 /* ---- the shares */
 
-/* Rounds of at most so many keys for each thread. */
+/* The keys of one thread in one round. */
 #define ROUND_KEYS 200000
 
 static void one_variant(const struct variant *v, uint64_t keys, uint64_t queries,
