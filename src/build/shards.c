@@ -138,12 +138,14 @@ static bool all_zero(const uint64_t word[TAMIS__SHARD_WORDS]) {
 }
 
 /* Reads one entry; `*at` is where its table must begin, and moves on. */
-static bool read_entry(const tamis_filter *f, const uint8_t *entry, uint64_t *at,
+static bool read_entry(const tamis_filter *f, uint64_t i, uint64_t *at,
                        struct tamis__shard *shard) {
+    uint8_t entry[TAMIS__SHARD_ENTRY];
+    tamis__copy_once(entry, f->table + i * TAMIS__SHARD_ENTRY, TAMIS__SHARD_ENTRY);
     const uint64_t offset = tamis__load64(entry);
     shard->bytes = tamis__load64(entry + 8);
     shard->keys = tamis__load64(entry + 16);
-    for (int i = 0; i < TAMIS__SHARD_WORDS; i++) shard->word[i] = tamis__load64(entry + 24 + 8 * i);
+    for (int j = 0; j < TAMIS__SHARD_WORDS; j++) shard->word[j] = tamis__load64(entry + 24 + 8 * j);
     const uint64_t room = f->shape.table_bytes - *at;
     if (offset != *at || shard->bytes % 8 != 0 || shard->bytes > room) return false;
     if ((shard->keys == 0) != (shard->bytes == 0)) return false;
@@ -166,7 +168,7 @@ tamis_status tamis__shards_attach(tamis_filter *f) {
     uint64_t at = directory_bytes(s->lg_shards), keys = 0;
     for (uint64_t i = 0; i < count; i++) {
         struct tamis__shard *shard = &s->shards[i];
-        if (!read_entry(f, f->table + i * TAMIS__SHARD_ENTRY, &at, shard)) return TAMIS_E_CORRUPT;
+        if (!read_entry(f, i, &at, shard)) return TAMIS_E_CORRUPT;
         if (shard->keys != 0 && !maker->check(maker, &f->shape, shard)) return TAMIS_E_CORRUPT;
         if (shard->keys > UINT64_MAX - keys) return TAMIS_E_CORRUPT;
         keys += shard->keys;

@@ -14,8 +14,12 @@ tamis_status tamis__length_status(uint64_t length, uint64_t expected) {
     return length < expected ? TAMIS_E_TRUNCATED : length > expected ? TAMIS_E_TRAILING : TAMIS_OK;
 }
 
+/* No bytes have an address for the codecs, so that they may add 0 to it. */
+static const uint8_t no_bytes[1] = {0};
+
 enum tamis__detection tamis__compat_detect(const struct tamis__codec *codec, const uint8_t *bytes,
                                            uint64_t length) {
+    if (length == 0) bytes = no_bytes;
     if (codec->detect != NULL) return codec->detect(codec, bytes, length);
     struct tamis__decoding d = {.codec = codec, .contents = tamis__compat_contents(codec)};
     const bool own = codec->decode(bytes, length, &d) == TAMIS_OK && d.codec == codec;
@@ -34,6 +38,7 @@ tamis_status tamis__compat_decode(const uint8_t *bytes, uint64_t length,
     if (colon != NULL && !tamis__parameters_known(d.parameters, d.codec->parameters)) {
         return TAMIS_E_ARGUMENT;
     }
+    if (length == 0) bytes = no_bytes;
     const tamis_status status = d.codec->decode(bytes, length, &d);
     own.codec = d.codec;
     return status == TAMIS_OK ? tamis__filter_make(&d.contents, &own, out) : status;

@@ -89,6 +89,11 @@ TAMIS_TEMPLATE void tamis__copy_once(void *to, const void *from, size_t n) {
     if (n != 0) memcpy(to, from, n);
     __asm__ volatile("" : : "r"(to) : "memory");
 }
+TAMIS_TEMPLATE uint32_t tamis__load32_once(const void *p) {
+    uint32_t x;
+    tamis__copy_once(&x, p, 4);
+    return TAMIS_LE32(x);
+}
 
 struct tamis__reader {
     const uint8_t *at, *end;
@@ -128,6 +133,12 @@ static inline uint64_t tamis__read64(struct tamis__reader *r) {
     uint64_t x = 0;
     tamis__read_copy(r, &x, 8);
     return TAMIS_LE64(x);
+}
+static inline uint32_t tamis__read32_be(struct tamis__reader *r) {
+    return __builtin_bswap32(tamis__read32(r));
+}
+static inline uint64_t tamis__read64_be(struct tamis__reader *r) {
+    return __builtin_bswap64(tamis__read64(r));
 }
 
 struct tamis__writer {

@@ -311,9 +311,9 @@ tamis_status tamis__native_open(const uint8_t *bytes, uint64_t length,
                                 const struct tamis__settings *settings,
                                 const tamis_open_options *options, tamis_filter **out) {
     uint8_t header[TAMIS__HEADER_BYTES];
-    const uint8_t *table = bytes + TAMIS__HEADER_BYTES;
     tamis_status status = copy_header(bytes, length, header);
     if (status != TAMIS_OK) return status;
+    const uint8_t *table = bytes + TAMIS__HEADER_BYTES;
     struct header h;
     read_header(header, &h);
     const double fpr = tamis__bits_double(h.fpr_bits);

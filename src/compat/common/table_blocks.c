@@ -29,7 +29,7 @@ bool tamis__handle_fits(const struct tamis__handle *handle, uint64_t end) {
 
 bool tamis__entries_start(struct tamis__entries *e, const uint8_t *block, uint64_t length) {
     if (length < 4) return false;
-    const uint64_t restarts = tamis__load32(block + length - 4);
+    const uint64_t restarts = tamis__load32_once(block + length - 4);
     if (restarts > (length - 4) / 4) return false;
     e->block = block;
     e->at = 0;

@@ -112,16 +112,18 @@ static const struct tamis__family guava_family = COMPAT_BLOOM_FAMILY(mask64, 3);
 static const struct tamis__codec guava, guava32;
 
 static tamis_status guava_decode(const uint8_t *bytes, uint64_t length, struct tamis__decoding *d) {
-    if (length < HEADER) return TAMIS_E_TRUNCATED;
-    const uint32_t words = tamis__load32_be(bytes + 2);
-    if (bytes[0] > MITZ_64 || bytes[1] == 0 || words == 0 || words > INT32_MAX) {
+    struct tamis__reader r = {bytes, bytes + length, false};
+    const uint8_t strategy = tamis__read8(&r), hashes = tamis__read8(&r);
+    const uint32_t words = tamis__read32_be(&r);
+    if (r.bad) return TAMIS_E_TRUNCATED;
+    if (strategy > MITZ_64 || hashes == 0 || words == 0 || words > INT32_MAX) {
         return TAMIS_E_CORRUPT;
     }
-    d->codec = bytes[0] == MITZ_32 ? &guava32 : &guava;
+    d->codec = strategy == MITZ_32 ? &guava32 : &guava;
     d->contents = tamis__compat_contents(d->codec);
-    d->contents.table = bytes + HEADER;
-    tamis__java_shape(words, bytes[1], &d->contents.shape);
-    return tamis__length_status(length, HEADER + (uint64_t)words * 8);
+    d->contents.table = r.at;
+    tamis__java_shape(words, hashes, &d->contents.shape);
+    return tamis__length_status((uint64_t)(r.end - r.at), (uint64_t)words * 8);
 }
 
 static uint64_t guava_encoded_size(const tamis_filter *f) {

@@ -109,15 +109,16 @@ static tamis_status add_parts(tamis_container *c, const struct tamis__handle *ha
         block_free(c, &b);
         return TAMIS_E_CORRUPT; /* filters are never packed */
     }
-    const uint64_t array = tamis__load32(b.bytes + b.length - 5);
-    table_of(c)->base_lg = b.bytes[b.length - 1];
-    if (array > b.length - 5 || (b.length - 5 - array) % 4 != 0 || table_of(c)->base_lg > 63) {
+    const uint64_t array = tamis__load32_once(b.bytes + b.length - 5);
+    const unsigned base_lg = tamis__load32_once(b.bytes + b.length - 4) >> 24; /* the last byte */
+    if (array > b.length - 5 || (b.length - 5 - array) % 4 != 0 || base_lg > 63) {
         return TAMIS_E_CORRUPT;
     }
+    table_of(c)->base_lg = base_lg;
     const uint64_t count = (b.length - 5 - array) / 4;
     for (uint64_t i = 0; i < count && status == TAMIS_OK; i++) {
-        const uint64_t start = tamis__load32(b.bytes + array + 4 * i);
-        const uint64_t limit = tamis__load32(b.bytes + array + 4 * i + 4); /* or `array` itself */
+        const uint64_t start = tamis__load32_once(b.bytes + array + 4 * i);
+        const uint64_t limit = tamis__load32_once(b.bytes + array + 4 * i + 4); /* or `array` */
         if (start > limit || limit > array) return TAMIS_E_CORRUPT;
         status = tamis__part_add(
             c, &(struct tamis__part){.offset = handle->offset + start, .bytes = limit - start});

@@ -74,11 +74,12 @@ static enum tamis__detection libbloom_detect(const struct tamis__codec *codec, c
 
 static tamis_status libbloom_decode(const uint8_t *bytes, uint64_t length,
                                     struct tamis__decoding *d) {
+    uint8_t header[HEADER], *s = header + sizeof magic + 2;
     if (length < sizeof magic) return TAMIS_E_TRUNCATED;
-    if (memcmp(bytes, magic, sizeof magic) != 0) return TAMIS_E_FORMAT;
+    tamis__copy_once(header, bytes, (size_t)(length < HEADER ? length : HEADER));
+    if (memcmp(header, magic, sizeof magic) != 0) return TAMIS_E_FORMAT;
     if (length < HEADER) return TAMIS_E_TRUNCATED;
-    const uint8_t *s = bytes + sizeof magic + 2;
-    if (tamis__load16(bytes + sizeof magic) != STRUCT) return TAMIS_E_VERSION;
+    if (tamis__load16(header + sizeof magic) != STRUCT) return TAMIS_E_VERSION;
     if (s[AT_MAJOR] != MAJOR) return TAMIS_E_VERSION;
     const uint64_t bits = tamis__load64(s + AT_BITS), table = tamis__load64(s + AT_BYTES);
     const uint64_t error = tamis__load64(s + AT_ERROR);

@@ -104,7 +104,7 @@ static tamis_status read_row_group(tamis_container *c, struct tamis__reader *r, 
 
 static tamis_status file_open(tamis_container *c) {
     const uint8_t *tail = c->bytes + c->length - TAIL;
-    const uint64_t footer = tamis__load32(tail);
+    const uint64_t footer = tamis__load32_once(tail);
     if (footer > c->length - EDGE - TAIL) return TAMIS_E_TRUNCATED;
     struct tamis__reader r = {tail - footer, tail, false};
     struct tamis__thrift_field field = {0, 0};
@@ -134,10 +134,10 @@ static void write_path(const tamis_container *c, const uint8_t *list, char *to, 
     unsigned type;
     size_t used = 0;
     uint64_t names = tamis__thrift_list(&r, &type);
-    for (bool first = true; names > 0 && !r.bad; names--, first = false) {
+    for (bool first = true; names > 0 && !r.bad && used + 1 < room; names--, first = false) {
         const uint8_t *name;
         const uint64_t length = tamis__thrift_binary(&r, &name);
-        if (!first && used + 1 < room) to[used++] = '.';
+        if (!first) to[used++] = '.';
         for (uint64_t i = 0; i < length && used + 1 < room; i++) to[used++] = (char)name[i];
     }
     to[used] = '\0';

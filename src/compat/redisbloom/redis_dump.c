@@ -43,7 +43,6 @@ enum { OP_END = 0, OP_UNSIGNED = 2, OP_DOUBLE = 4, OP_STRING = 5 };
 /* The upper two bits are the length of a number; 3 is a string in another encoding. */
 static uint64_t read_length(struct tamis__reader *r, bool *special) {
     const uint8_t first = tamis__read8(r);
-    const uint8_t *p;
     *special = first >> 6 == 3;
     switch (first >> 6) {
         case 0:
@@ -53,8 +52,7 @@ static uint64_t read_length(struct tamis__reader *r, bool *special) {
             return (uint64_t)(first & 63) << 8 | tamis__read8(r);
         default:
             if (first != 0x80 && first != 0x81) r->bad = true;
-            p = tamis__read_bytes(r, first == 0x80 ? 4 : 8);
-            return p == NULL ? 0 : first == 0x80 ? tamis__load32_be(p) : tamis__load64_be(p);
+            return first == 0x80 ? tamis__read32_be(r) : tamis__read64_be(r);
     }
 }
 
@@ -129,8 +127,7 @@ static struct string read_string(struct tamis__reader *r) {
     if (r->bad || s.packed > (uint64_t)(r->end - r->at)) r->bad = true;
     if (s.length / LZF_EXPANSION_MAX > s.packed) r->bad = true;
     s.bytes = r->bad ? NULL : tamis__read_bytes(r, (size_t)s.packed);
-    if (r->bad) s.length = 0;
-    return s;
+    return r->bad ? (struct string){NULL, 0, 0, false} : s;
 }
 
 /* ---- reading: the same walk twice, first to measure, then to write the table

@@ -67,21 +67,20 @@ static void ribbon_contents(uint64_t blocks, uint64_t segments, uint64_t seed,
 }
 
 /* A filter of no keys. Other bytes this short are truncated. */
-static tamis_status read_empty(const uint8_t *bytes, uint64_t length,
+static tamis_status read_empty(const uint8_t m[META], uint64_t length,
                                struct tamis__contents *contents) {
-    const uint32_t rest = length == META ? tamis__load32(bytes + 1) : 0;
-    const bool bloom = length == META && bytes[0] == IS_BLOOM && (rest & 0xffe000ff) == 0;
-    const bool legacy = length == META && bytes[0] >= 1 && bytes[0] <= HASHES_MAX && rest == 0;
-    const uint64_t k = bloom ? rest >> 8 : legacy ? bytes[0] : 1;
+    const uint32_t rest = tamis__load32(m + 1);
+    const bool bloom = length == META && m[0] == IS_BLOOM && (rest & 0xffe000ff) == 0;
+    const bool legacy = length == META && m[0] >= 1 && m[0] <= HASHES_MAX && rest == 0;
+    const uint64_t k = bloom ? rest >> 8 : legacy ? m[0] : 1;
     if ((length != 0 && !bloom && !legacy) || k < 1 || k > HASHES_MAX) return TAMIS_E_TRUNCATED;
     block_contents(legacy ? &tamis__legacy_bloom : &tamis__fastlocal, 0, k, BYTES_LG, contents);
     contents->shape.word[WHOLE] = length;
     return TAMIS_OK;
 }
 
-static tamis_status read_bloom(const uint8_t *bytes, uint64_t data,
+static tamis_status read_bloom(const uint8_t m[META], uint64_t data,
                                struct tamis__contents *contents) {
-    const uint8_t *m = bytes + data;
     const unsigned k = m[2] & 31;
     if (m[1] != 0 || m[2] >> 5 != 0 || m[3] != 0 || m[4] != 0 || k < 1 || k > HASHES_MAX) {
         return match_all(data + META, contents);
@@ -91,9 +90,8 @@ static tamis_status read_bloom(const uint8_t *bytes, uint64_t data,
     return TAMIS_OK;
 }
 
-static tamis_status read_ribbon(const uint8_t *bytes, uint64_t data,
+static tamis_status read_ribbon(const uint8_t m[META], uint64_t data,
                                 struct tamis__contents *contents) {
-    const uint8_t *m = bytes + data;
     const uint64_t blocks = tamis__load32(m + 1) >> 8;
     if (blocks < 2) return match_all(data + META, contents);
     if (data % 16 != 0) return TAMIS_E_CORRUPT;
@@ -102,33 +100,33 @@ static tamis_status read_ribbon(const uint8_t *bytes, uint64_t data,
 }
 
 /* Blocks of 64 bytes, or of another power of two: the cache line of the writer's machine. */
-static tamis_status read_legacy(const uint8_t *bytes, uint64_t data,
+static tamis_status read_legacy(const uint8_t m[META], uint64_t data,
                                 struct tamis__contents *contents) {
-    const uint64_t blocks = tamis__load32(bytes + data + 1);
+    const uint64_t blocks = tamis__load32(m + 1);
     const uint64_t block = blocks == 0 || data % blocks != 0 ? 0 : data / blocks;
     if (block == 0 || (block & (block - 1)) != 0 || block > (uint64_t)1 << 28) {
         return match_all(data + META, contents);
     }
-    block_contents(&tamis__legacy_bloom, blocks, bytes[data], tamis__log2(block), contents);
+    block_contents(&tamis__legacy_bloom, blocks, m[0], tamis__log2(block), contents);
     return TAMIS_OK;
 }
 
 static tamis_status rocksdb_contents(const uint8_t *bytes, uint64_t length,
                                      struct tamis__contents *contents) {
-    if (length <= META) return read_empty(bytes, length, contents);
-    const uint64_t data = length - META;
-    const uint8_t what = bytes[data];
-    if (what == IS_BLOOM) return read_bloom(bytes, data, contents);
-    if (what == IS_RIBBON) return read_ribbon(bytes, data, contents);
-    if (what >= 1 && what <= LEGACY_MAX) return read_legacy(bytes, data, contents);
+    const uint64_t data = length < META ? 0 : length - META;
+    uint8_t m[META] = {0};
+    if (length >= META) tamis__copy_once(m, bytes + data, META);
+    if (length <= META) return read_empty(m, length, contents);
+    if (m[0] == IS_BLOOM) return read_bloom(m, data, contents);
+    if (m[0] == IS_RIBBON) return read_ribbon(m, data, contents);
+    if (m[0] >= 1 && m[0] <= LEGACY_MAX) return read_legacy(m, data, contents);
     return match_all(length, contents);
 }
 
 static tamis_status rocksdb_decode(const uint8_t *bytes, uint64_t length,
                                    struct tamis__decoding *d) {
-    static const uint8_t nothing[1] = {0};
     const tamis_status status = rocksdb_contents(bytes, length, &d->contents);
-    d->contents.table = length == 0 ? nothing : bytes;
+    d->contents.table = bytes;
     return status;
 }
 

@@ -146,7 +146,8 @@ static tamis_status find_filter(tamis_container *c, unsigned checksum,
 }
 
 static tamis_status table_open(tamis_container *c) {
-    const uint8_t *footer = c->bytes + c->length - FOOTER;
+    uint8_t footer[FOOTER];
+    tamis__copy_once(footer, c->bytes + c->length - FOOTER, FOOTER);
     struct tamis__reader r = {footer + 1, footer + HANDLES_END, false};
     struct tamis__handle meta, index;
     const uint32_t version = tamis__load32(footer + HANDLES_END);

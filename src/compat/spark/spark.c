@@ -102,21 +102,22 @@ static const struct tamis__family fold64_family = COMPAT_BLOOM_FAMILY(fold64, 4)
 static const struct tamis__codec spark1, spark2;
 
 static tamis_status spark_decode(const uint8_t *bytes, uint64_t length, struct tamis__decoding *d) {
+    struct tamis__reader r = {bytes, bytes + length, false};
+    const uint32_t version = tamis__read32_be(&r), hashes = tamis__read32_be(&r);
     if (length < HEADER1) return TAMIS_E_TRUNCATED;
-    const uint32_t version = tamis__load32_be(bytes), hashes = tamis__load32_be(bytes + 4);
     if (version != 1 && version != 2) return TAMIS_E_FORMAT;
-    const uint64_t header = version == 1 ? HEADER1 : HEADER2;
-    if (length < header) return TAMIS_E_TRUNCATED;
-    const uint32_t words = tamis__load32_be(bytes + header - 4);
+    const uint32_t seed = version == 2 ? tamis__read32_be(&r) : 0;
+    const uint32_t words = tamis__read32_be(&r);
+    if (r.bad) return TAMIS_E_TRUNCATED;
     if (hashes == 0 || hashes > INT32_MAX || words == 0 || words > INT32_MAX) {
         return TAMIS_E_CORRUPT;
     }
     d->codec = version == 1 ? &spark1 : &spark2;
     d->contents = tamis__compat_contents(d->codec);
-    d->contents.table = bytes + header;
-    if (version == 2) d->contents.hashing.seed = tamis__load32_be(bytes + 8);
+    d->contents.hashing.seed = seed;
+    d->contents.table = r.at;
     tamis__java_shape(words, hashes, &d->contents.shape);
-    return tamis__length_status(length, header + (uint64_t)words * 8);
+    return tamis__length_status((uint64_t)(r.end - r.at), (uint64_t)words * 8);
 }
 
 static uint64_t header_of(const tamis_filter *f) {
