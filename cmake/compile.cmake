@@ -10,6 +10,10 @@ endif()
 if(TAMIS_SANITIZE)
     set(sanitizer_flags -fsanitize=${TAMIS_SANITIZE} -fno-sanitize-recover=all
                         -fno-omit-frame-pointer)
+    # Conversions of doubles that exceed the integer are not part of "undefined".
+    if(TAMIS_SANITIZE MATCHES undefined)
+        list(APPEND sanitizer_flags -fsanitize=float-cast-overflow)
+    endif()
     add_compile_options(${sanitizer_flags})
     add_link_options(${sanitizer_flags})
 endif()

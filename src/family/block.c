@@ -36,6 +36,7 @@ const uint64_t tamis__block_rest_lanes[BLOCK_LANES][2 * BLOCK_LANES] = {
  * dominate, and every halving of the rate would double the table.  1e-8 is supported for any
  * number of keys. */
 #define BLOCK_KEY_BITS_MAX 120
+#define BLOCK_FPR_MIN 0x1p-120 /* the bound for as many bits; far below what is reached */
 #define BLOCK_LINES_MAX ((uint64_t)1 << 56)
 
 struct block_goal {
@@ -69,9 +70,10 @@ static tamis_status block_shape(const struct tamis__spec *spec, struct tamis__sh
     if (spec->capacity / BLOCK_LINE_BITS >= BLOCK_LINES_MAX / BLOCK_KEY_BITS_MAX) {
         return TAMIS_E_TOO_BIG;
     }
+    if (spec->fpr < BLOCK_FPR_MIN) return TAMIS_E_FPR_TOO_LOW;
     struct block_goal goal = {.keys = (double)spec->capacity, .fpr = spec->fpr};
     uint64_t best = 0, max = block_lines_max(spec->capacity);
-    const uint64_t near = (uint64_t)(goal.keys * log2(1 / goal.fpr) * 1.7 / BLOCK_LINE_BITS);
+    const uint64_t near = (uint64_t)(goal.keys * -log2(goal.fpr) * 1.7 / BLOCK_LINE_BITS);
     unsigned hashes = 0;
     for (unsigned i = 0; i < BLOCK_HASHES_MAX && max > 0; i++) {
         goal.hashes = order[i];

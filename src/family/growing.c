@@ -35,12 +35,15 @@ enum { STAGE_KIND, FIRST, STAGES, FPR };
 #define CAPACITY_MAX ((uint64_t)1 << 56)
 #define DOUBLINGS 24     /* that every filter supports at its rate */
 #define KEYS_AT_ONCE 256 /* keys that go through the stages together */
+#define FPR_MIN 0x1p-96  /* of decoded rates: no stage supports 2^-64, and shares stay normal */
 
 struct growing {
     tamis_filter base;
     unsigned count;
     tamis_filter *stage[STAGES_MAX]; /* their `adds` are the keys in them */
 };
+
+static bool is_fpr(double fpr) { return fpr >= FPR_MIN && fpr < 1; }
 
 /* ---- the plan of stages */
 
@@ -114,7 +117,7 @@ static bool growing_check(const struct tamis__shape *shape) {
     const double fpr = tamis__bits_double(shape->word[FPR]);
     return tamis__shape_ends(shape, FPR) && stage_family(shape->word[STAGE_KIND]) != NULL &&
            shape->word[FIRST] >= 1 && shape->word[FIRST] <= CAPACITY_MAX &&
-           shape->word[STAGES] >= 1 && shape->word[STAGES] <= STAGES_MAX && fpr > 0 && fpr < 1 &&
+           shape->word[STAGES] >= 1 && shape->word[STAGES] <= STAGES_MAX && is_fpr(fpr) &&
            shape->table_bytes >= shape->word[STAGES] * ENTRY &&
            shape->table_bytes % TAMIS_LINE == 0;
 }
@@ -153,11 +156,12 @@ static tamis_status read_stage(const struct growing *g, unsigned i, uint64_t *at
                                tamis_filter **out) {
     const tamis_filter *f = &g->base;
     const struct tamis__family *family = stage_family(f->shape.word[STAGE_KIND]);
-    const uint8_t *entry = f->table + (uint64_t)i * ENTRY;
+    uint8_t entry[ENTRY];
+    tamis__copy_once(entry, f->table + (uint64_t)i * ENTRY, ENTRY);
     struct tamis__shape shape = {.table_bytes = tamis__load64(entry + 32)};
     for (int j = 0; j < TAMIS__SHAPE_WORDS; j++) shape.word[j] = tamis__load64(entry + 40 + 8 * j);
     const double fpr = tamis__bits_double(tamis__load64(entry + 8));
-    const bool whole = tamis__load64(entry + 24) == *at && fpr > 0 && fpr < 1 &&
+    const bool whole = tamis__load64(entry + 24) == *at && is_fpr(fpr) &&
                        shape.table_bytes <= f->shape.table_bytes - *at && family->check(&shape);
     if (!whole) return TAMIS_E_CORRUPT;
     const uint64_t padding = tamis__pad_line(shape.table_bytes) - shape.table_bytes;

@@ -21,7 +21,7 @@
 #define GUARD 64
 #define SHAPE_WORDS 8
 
-enum { AT_COMPAT_HASH = 19, AT_SEED = 48, AT_FPR = 72, AT_LAYOUT = 164 };
+enum { AT_COMPAT_HASH = 19, AT_SEED = 48, AT_LAYOUT = 164 };
 
 static uint64_t integers[PROBES]; /* the first KEYS are members */
 static const void *keys[PROBES];
@@ -165,10 +165,41 @@ static void change_field(const char *id, const struct bytes *good, size_t at, ui
 /* Each number alone. */
 static void single_changes(const char *id, const struct bytes *good) {
     static const uint64_t values[] = {
-        0,    1,    2,     3,     4,     5,     6,          7,
-        8,    16,   30,    31,    32,    63,    64,         127,
-        128,  255,  256,   257,   4095,  4096,  4097,       UINT32_MAX,
-        1023, 1024, 12345, 65535, 65536, 65537, UINT64_MAX, (uint64_t)1 << 32};
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        16,
+        30,
+        31,
+        32,
+        63,
+        64,
+        127,
+        128,
+        255,
+        256,
+        257,
+        4095,
+        4096,
+        4097,
+        UINT32_MAX,
+        1023,
+        1024,
+        12345,
+        65535,
+        65536,
+        65537,
+        UINT64_MAX,
+        (uint64_t)1 << 32,
+        UINT64_C(0x3fefffffffffffff) /* doubles: next to 1, infinity, no number */,
+        UINT64_C(0x7ff0000000000000),
+        UINT64_C(0x7ff8000000000000)};
     for (unsigned word = 0; word < SHAPE_WORDS; word++) {
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             change_field(id, good, AT_SHAPE + 8 * word, values[i], 8);
@@ -181,6 +212,22 @@ static void single_changes(const char *id, const struct bytes *good) {
     change_field(id, good, AT_CAPACITY, UINT64_MAX, 8);
     change_field(id, good, AT_CAPACITY, (uint64_t)1 << 32, 8);
     change_field(id, good, AT_FPR, 0, 8);
+}
+
+/* The numbers of a RedisBloom sub-filter: log2 of the bits for entries, and an error next to 1. */
+static void extreme_chain(const char *id, const struct bytes *good) {
+    static const uint64_t words[][2] = {
+        {1, 61}, {3, 2}, {4, UINT64_C(0x3fefffffffffffff)}, {1, UINT64_MAX}, {3, 0}};
+    struct bytes bad = bytes_copy(good->data, good->size);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        for (unsigned b = 0; b < 8; b++) {
+            bad.data[AT_SHAPE + 8 * words[i][0] + b] = (uint8_t)(words[i][1] >> (8 * b));
+        }
+        repair_sums(bad.data, bad.size);
+        every_format(&bad, id);
+        count_up("changed headers", 1);
+    }
+    bytes_free(&bad);
 }
 
 /* Several at once. */
@@ -218,6 +265,7 @@ int main(int argc, char **argv) {
             not_shared(id, &good);
             if (counts[c] == KEYS) merged(format_at(i), &good);
             single_changes(id, &good);
+            extreme_chain(id, &good);
             many_changes(id, &good, run_pick(100, 500, 20000));
             bytes_free(&good);
         }

@@ -11,6 +11,7 @@
  * Prints the number of malformed filters of each kind; --count N makes at least N of each.
  *
  * tests: full */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +211,29 @@ static void every_field(const struct variant *v, const struct bytes *good) {
     bytes_free(&bad);
 }
 
+/* Doubles: a rate is in (0, 1), and those of a growing filter can be halved for every stage. */
+static void bad_rates(const struct variant *v, const struct bytes *good) {
+    static const double never[] = {0, -0.0, -1, 1, 2, 1e308, INFINITY, -INFINITY, NAN};
+    static const double too_low[] = {4.9e-324, 1e-310, 2.3e-308, 1e-300};
+    const size_t places[] = {AT_FPR, AT_SHAPE + 24, HEADER_BYTES + 8};
+    const bool grows = (v->caps & TAMIS_CAN_GROW) != 0;
+    struct bytes bad = bytes_new(good->size);
+    for (size_t p = 0; p < (grows ? 3 : 1); p++) {
+        memcpy(bad.data, good->data, good->size);
+        for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
+            memcpy(bad.data + places[p], &never[i], 8);
+            repair_sums(bad.data, bad.size);
+            refused(v, "no rate at", places[p], bad.data, bad.size);
+        }
+        for (size_t i = 0; p > 0 && i < sizeof too_low / sizeof *too_low; i++) {
+            memcpy(bad.data + places[p], &too_low[i], 8);
+            repair_sums(bad.data, bad.size);
+            refused(v, "too low a rate at", places[p], bad.data, bad.size);
+        }
+    }
+    bytes_free(&bad);
+}
+
 /* The tests themselves: a repaired file that was not changed is accepted, and so is one whose
  * sums were destroyed and repaired. */
 static void repair_works(const struct variant *v, const struct bytes *good) {
@@ -230,6 +254,7 @@ static void small_filters(const struct variant *v, const uint64_t *hashes) {
         if (f == NULL) continue;
         struct bytes good = bytes_of(f);
         repair_works(v, &good);
+        bad_rates(v, &good);
         if (run_effort() != EFFORT_QUICK || s == 2) {
             damage(v, &good);
             damage_several(v, &good, run_pick(200, 2000, 50000), 0);

@@ -13,6 +13,7 @@ enum {
     AT_VERSION = 8,
     AT_KIND = 16,
     AT_CAPACITY = 64,
+    AT_FPR = 72,
     AT_TABLE_BYTES = 88,
     AT_SHAPE = 96,
     AT_SUM_OF_SUMS = 176,

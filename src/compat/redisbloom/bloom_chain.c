@@ -52,11 +52,17 @@ static bool is_64bit(const struct tamis__redisbloom *c) {
 
 /* ---- one sub-filter */
 
+/* The keys that `bits` bits have room for; 0 if they are more than can be counted. */
+static uint64_t entries_of(double bits, double per_entry) {
+    const double entries = bits / per_entry;
+    return entries < 0x1p62 ? (uint64_t)entries : 0;
+}
+
 /* Sizes rounded up to a power of two hold more keys than were needed: RedisBloom before 2.2. */
 static uint64_t rounded_bits(struct tamis__subfilter *t, double bits) {
     t->n2 = (uint8_t)(logb(bits) + 1);
     const uint64_t rounded = (uint64_t)1 << t->n2;
-    t->entries += (uint64_t)((double)(uint64_t)((double)rounded - bits) / t->per_entry);
+    t->entries += entries_of((double)(uint64_t)((double)rounded - bits), t->per_entry);
     return rounded;
 }
 
@@ -72,7 +78,7 @@ bool tamis__chain_sub_size(uint64_t entries, double error, uint32_t options,
         if (entries > 61) return false;
         t->n2 = (uint8_t)entries;
         bits = (uint64_t)1 << entries;
-        t->entries = (uint64_t)((double)bits / t->per_entry);
+        t->entries = entries_of((double)bits, t->per_entry);
         if (t->entries == 0) return false; /* sub_is_sane would refuse it when it is read again */
     } else if ((options & OPTION_NOROUND) == 0) {
         if (needed < 0.5) return false;
