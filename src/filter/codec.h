@@ -14,6 +14,14 @@
 
 #include "filter/family.h"
 
+/* What one lookup may cost, whatever the bytes state: the bits or slots that it reads.  Numbers of
+ * hashes, sub-filters and slots come from the bytes, so every format bounds their product or sum by
+ * this; more is E_UNSUPPORTED.  No system creates filters that need more: the smallest double above
+ * 0 is a false positive rate of 2^-1074, 1,075 hashes.  A RedisBloom chain halves the rate from one
+ * sub-filter to the next, so until the rate is 0 it has at most 1 + 2 + ... + 1,075 = 578,350.  A
+ * lookup that reads all of them takes about 2 ms. */
+#define TAMIS__LOOKUP_PROBES_MAX ((uint64_t)1 << 20)
+
 /* Whether bytes have a codec's format. */
 enum tamis__detection {
     TAMIS__NO_MATCH,

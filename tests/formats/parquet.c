@@ -440,6 +440,28 @@ static void check_headers(void) {
     }
 }
 
+/* Thousands of parts may refer to one header: it must not take long to read.  A header may have an
+ * unknown field of a few bytes, but not of many. */
+static void check_long_header(void) {
+    static const uint8_t end[] = {0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
+    for (size_t unknown = 100; unknown <= 1000; unknown += 900) {
+        uint8_t bytes[1100] = {0x15, 64, 0x1c, 0x1c, 0x18}; /* 32 bytes; a union, a string in it */
+        size_t at = 5;
+        bytes[at++] = (uint8_t)(unknown % 128 + 128);
+        bytes[at++] = (uint8_t)(unknown / 128);
+        memset(bytes + at, 'x', unknown);
+        at += unknown;
+        memcpy(bytes + at, end, sizeof end);
+        tamis_open_options o = TAMIS_OPEN_INIT;
+        tamis_filter *f = NULL;
+        o.format = "parquet";
+        const tamis_status status = tamis_decode(bytes, at + sizeof end + 32, &o, &f);
+        CHECK(status == (unknown == 100 ? TAMIS_OK : TAMIS_E_CORRUPT), "a field of %zu bytes: %s",
+              unknown, tamis_status_name(status));
+        tamis_free(f);
+    }
+}
+
 int main(int argc, char **argv) {
     run_start(argc, argv, "parquet");
     struct vector_table t = vector_table("parquet/manifest.tsv");
@@ -459,6 +481,7 @@ int main(int argc, char **argv) {
     vector_table_free(&t);
     check_multi();
     check_damaged();
+    check_long_header();
     check_replace();
     check_chunks();
     check_names();

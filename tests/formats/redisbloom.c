@@ -300,6 +300,36 @@ static void check_no_entries(void) {
     tamis_free(read);
 }
 
+/* Sub-filters of 1,075 hashes, as many as the lowest error needs: a lookup may read 2^20 bits, the
+ * hashes of 975 such sub-filters. */
+static void check_probes(void) {
+    static const char sub[] =
+        "c000000000000000000600000000000000000000000000000100000000000000"
+        "000000000038984033040000010000000000000000";
+    for (size_t subs = 975; subs <= 976; subs++) {
+        const size_t header = 20 + 53 * subs, length = header + 192 * subs;
+        struct bytes all = bytes_new(length);
+        memset(all.data, 0xff, length);
+        memset(all.data, 0, 20);
+        all.data[8] = (uint8_t)subs;
+        all.data[9] = (uint8_t)(subs >> 8);
+        all.data[12] = 5;
+        all.data[16] = 1;
+        for (size_t i = 0; i < subs; i++) {
+            CHECK(from_hex(sub, all.data + 20 + 53 * i) == 53, "a sub-filter");
+        }
+        tamis_open_options o = TAMIS_OPEN_INIT;
+        tamis_filter *f = NULL;
+        o.format = "redisbloom";
+        const tamis_status status = tamis_decode(all.data, length, &o, &f);
+        CHECK(status == (subs == 975 ? TAMIS_OK : TAMIS_E_UNSUPPORTED), "%zu sub-filters: %s", subs,
+              tamis_status_name(status));
+        CHECK(f == NULL || tamis_contains(f, "key", 3), "all bits are set");
+        tamis_free(f);
+        bytes_free(&all);
+    }
+}
+
 static tamis_filter *open_live_cuckoo(const struct live_header *h, const uint8_t *slots,
                                       bool paged) {
     uint8_t bytes[38 + 1024] = {
@@ -386,5 +416,6 @@ int main(int argc, char **argv) {
     }
     check_storage();
     check_no_entries();
+    check_probes();
     return run_end();
 }

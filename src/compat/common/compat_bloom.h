@@ -17,7 +17,9 @@
 
 #define TAMIS__COMPAT_BITS_MAX ((uint64_t)1 << 62)
 
-/* k is a loop count that untrusted bytes give; 1024 are enough for p = 1e-308. */
+/* k is a loop count that untrusted bytes give: far below TAMIS__LOOKUP_PROBES_MAX, since a filter
+ * of one table never needs more than 1,075.  Spark computes more if a caller gives it more than
+ * 5,900 bits per key; such filters are not read. */
 #define TAMIS__COMPAT_HASHES_MAX 4096
 
 /* Bit q of big-endian 64-bit words is bit q ^ 56 of the same bytes in order. */

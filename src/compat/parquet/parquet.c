@@ -32,7 +32,9 @@
 #define WORDS 8
 #define FPR_DEFAULT 0.01
 #define BYTES_MAX ((uint64_t)1 << 30)
-#define HEADER_MAX 32
+#define HEADER_MAX 32 /* as written here */
+#define HEADER_READ_MAX \
+    512 /* writers need 15 to 20 bytes; a longer one is not searched to its end */
 
 /* ---- the hash and the probe rule: the upper half of the hash chooses the block, the lower half
  * times eight odd numbers one bit of each of its words */
@@ -116,8 +118,10 @@ static tamis_status read_header(struct tamis__reader *r, uint64_t *bytes) {
 
 static tamis_status parquet_parse(const uint8_t *bytes, uint64_t length, uint64_t *header,
                                   uint64_t *size) {
-    struct tamis__reader r = {bytes, bytes + length, false};
+    const uint64_t searched = length < HEADER_READ_MAX ? length : HEADER_READ_MAX;
+    struct tamis__reader r = {bytes, bytes + searched, false};
     const tamis_status status = read_header(&r, size);
+    if (status == TAMIS_E_TRUNCATED && searched < length) return TAMIS_E_CORRUPT;
     if (status != TAMIS_OK) return status;
     *header = (uint64_t)(r.at - bytes);
     return tamis__length_status(length - *header, *size);

@@ -165,6 +165,13 @@ TAMIS_TEMPLATE tamis_status sub_add(struct tamis__subfilter *l, struct tamis__ha
 
 /* ---- growth */
 
+/* The bits that a lookup reads at most. */
+static uint64_t probes_of(const struct tamis__redisbloom *c) {
+    uint64_t probes = 0;
+    for (size_t i = 0; i < c->count; i++) probes += c->sub[i].hashes;
+    return probes;
+}
+
 static tamis_status chain_grow(struct tamis__redisbloom *c) {
     tamis_filter *f = &c->base;
     const struct tamis__subfilter *last = &c->sub[c->count - 1];
@@ -174,7 +181,8 @@ static tamis_status chain_grow(struct tamis__redisbloom *c) {
     if (c->growth == 0 || c->count == SUBS_MAX || last->entries > UINT64_MAX / c->growth ||
         !tamis__chain_sub_size(last->entries * c->growth, last->error * TIGHTENING, c->options,
                                &next) ||
-        next.bytes > tamis__subs_max_bytes(f) - data) {
+        next.bytes > tamis__subs_max_bytes(f) - data ||
+        next.hashes > TAMIS__LOOKUP_PROBES_MAX - probes_of(c)) {
         return TAMIS_E_TOO_BIG;
     }
     return tamis__subs_append(c, &next, TAMIS__CHAIN_SUB);
@@ -276,6 +284,7 @@ static tamis_status chain_attach(tamis_filter *f) {
     const tamis_status status = tamis__subs_alloc(c, subs);
     if (status != TAMIS_OK) return status;
     if (!read_subs(c, &r)) return TAMIS_E_CORRUPT;
+    if (probes_of(c) > TAMIS__LOOKUP_PROBES_MAX) return TAMIS_E_UNSUPPORTED;
     return tamis__subs_attach(f, (uint64_t)(r.at - f->table));
 }
 

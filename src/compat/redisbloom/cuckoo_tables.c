@@ -27,11 +27,14 @@
 
 enum { EXACT, BUCKETS, BUCKET_SIZE, ITERATIONS, EXPANSION };
 
-#define TABLES_MAX 1024
-#define TABLES_FULL 32 /* RedisBloom's default: with this many it takes no more keys */
+#define TABLES_MAX 1024 /* 2 buckets of each are read: below TAMIS__LOOKUP_PROBES_MAX slots */
+#define TABLES_FULL 32  /* RedisBloom's default: with this many it takes no more keys */
 #define BUCKET_SIZE_MAX 255
 #define MIX UINT64_C(0x5bd1e995)
 #define NOWHERE UINT64_MAX
+
+_Static_assert((uint64_t)2 * BUCKET_SIZE_MAX * TABLES_MAX <= TAMIS__LOOKUP_PROBES_MAX,
+               "one lookup reads two buckets of every sub-filter");
 
 /* ---- one key */
 
