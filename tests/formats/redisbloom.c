@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../support/compat.h"
+#include "../support/pages.h"
 #include "redisbloom_live.h"
 
 /* Header and data, concatenated. */
@@ -147,66 +148,7 @@ static void check_claimed_items(void) {
 
 /* ---- recorded from RedisBloom's own code; in contiguous memory and in pages */
 
-#define PAGE_SHIFT 6
-enum { PAGE = 1 << PAGE_SHIFT };
-
-struct pages {
-    uint64_t bytes;
-    uint8_t *page[];
-};
-
-static size_t page_count(const struct pages *t) { return (size_t)((t->bytes + PAGE - 1) / PAGE); }
-
-static void *pages_open(void *context, uint64_t bytes) {
-    (void)context;
-    struct pages *t = calloc(1, sizeof *t + (size_t)((bytes + PAGE - 1) / PAGE) * sizeof *t->page);
-    if (t != NULL) t->bytes = bytes;
-    return t;
-}
-
-static void pages_close(void *table) {
-    struct pages *t = table;
-    for (size_t i = 0; i < page_count(t); i++) free(t->page[i]);
-    free(t);
-}
-
-static const uint8_t *pages_read(void *table, uint64_t page, bool *failed) {
-    (void)failed;
-    return ((struct pages *)table)->page[page];
-}
-
-static uint8_t *pages_write(void *table, uint64_t page) {
-    struct pages *t = table;
-    if (t->page[page] == NULL) t->page[page] = calloc(1, PAGE);
-    return t->page[page];
-}
-
-static bool pages_unite(void *into, void *from) {
-    const struct pages *other = from;
-    for (size_t i = 0; i < page_count(other); i++) {
-        for (size_t j = 0; other->page[i] != NULL && j < PAGE; j++) {
-            uint8_t *page = pages_write(into, i);
-            page[j] = (uint8_t)(page[j] | other->page[i][j]);
-        }
-    }
-    return true;
-}
-
-static void *pages_copy(void *table) {
-    void *copy = pages_open(NULL, ((struct pages *)table)->bytes);
-    (void)pages_unite(copy, table);
-    return copy;
-}
-
-static const tamis_storage pages = {.struct_size = sizeof pages,
-                                    .page_shift = PAGE_SHIFT,
-                                    .max_bytes = 1 << 20,
-                                    .open = pages_open,
-                                    .close = pages_close,
-                                    .copy = pages_copy,
-                                    .unite = pages_unite,
-                                    .read = pages_read,
-                                    .write = pages_write};
+static struct page_store store;
 
 static uint64_t fnv(uint64_t h, const uint8_t *bytes, size_t length) {
     for (size_t i = 0; i < length; i++) h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
@@ -215,15 +157,13 @@ static uint64_t fnv(uint64_t h, const uint8_t *bytes, size_t length) {
 #define FNV_START UINT64_C(0xcbf29ce484222325)
 
 static uint64_t fnv_of_pages(const tamis_filter *f) {
-    static const uint8_t zeros[PAGE];
     uint8_t header[4096];
     uint64_t h = fnv(FNV_START, header, tamis_header_read(f, 0, header, sizeof header));
-    const struct pages *t;
+    const void *t;
     for (size_t i = 0; (t = tamis_storage_table(f, i)) != NULL; i++) {
-        for (size_t j = 0; j < page_count(t); j++) {
-            const uint64_t left = t->bytes - j * PAGE;
-            const uint8_t *page = t->page[j] == NULL ? zeros : t->page[j];
-            h = fnv(h, page, left < PAGE ? (size_t)left : PAGE);
+        for (uint64_t at = 0; at < pages_bytes(t); at++) {
+            const uint8_t byte = pages_get(t, at);
+            h = fnv(h, &byte, 1);
         }
     }
     return h;
@@ -250,7 +190,7 @@ static tamis_filter *open_live(const uint8_t *bytes, size_t header, size_t lengt
     tamis_open_options o = TAMIS_OPEN_INIT;
     tamis_filter *f = NULL;
     o.format = "redisbloom";
-    o.storage = paged ? &pages : NULL;
+    o.storage = paged ? &store.storage : NULL;
     (void)(paged ? tamis_header_open(bytes, header, &o, &f) : tamis_decode(bytes, length, &o, &f));
     return f;
 }
@@ -340,7 +280,7 @@ static tamis_filter *open_live_cuckoo(const struct live_header *h, const uint8_t
     if (slots != NULL) memcpy(bytes + 38, slots, length);
     tamis_filter *f = open_live(bytes, 38, 38 + length, paged);
     for (size_t i = 0; paged && f != NULL && slots != NULL && i < length; i++) {
-        pages_write(tamis_storage_table(f, 0), i / PAGE)[i % PAGE] = slots[i];
+        pages_set(tamis_storage_table(f, 0), i, slots[i]);
     }
     return f;
 }
@@ -385,7 +325,7 @@ static void check_storage(void) {
     tamis_free(b);
     tamis_open_options o = TAMIS_OPEN_INIT;
     CHECK(tamis_header_open(bytes, header, &o, &a) == TAMIS_E_ARGUMENT, "without a storage");
-    o.storage = &pages;
+    o.storage = &store.storage;
     CHECK(tamis_header_open(bytes, 20, &o, &a) == TAMIS_E_TRUNCATED, "half a header");
     CHECK(tamis_header_open(bytes, header + 1, &o, &a) == TAMIS_E_TRAILING, "a longer header");
     bytes[20 + 3] = 1; /* 2^24 bytes more */
@@ -408,6 +348,7 @@ int main(int argc, char **argv) {
     }
     vector_table_free(&t);
     check_claimed_items();
+    page_store_init(&store, 6);
     for (int paged = 0; paged < 2; paged++) {
         for (size_t i = 0; i < sizeof live_chains / sizeof *live_chains; i++) {
             check_live_chain(&live_chains[i], paged != 0);
@@ -417,5 +358,6 @@ int main(int argc, char **argv) {
     check_storage();
     check_no_entries();
     check_probes();
+    CHECK(store.live == 0, "%zu tables are open", store.live);
     return run_end();
 }

@@ -56,6 +56,7 @@ static const struct parameter_case parameter_cases[] = {
     {"parquet:hyparquet", 0, 0, 5000, TAMIS_OK},
     {"parquet:duckdb", 0, 0, 0, TAMIS_E_ARGUMENT},
     {"redisbloom:expansion=4,nonscaling", 0, 0, 0, TAMIS_OK},
+    {"redisbloom:nonscaling", 0.9, 0, 1, TAMIS_E_FULL}, /* of one bit, rounded up */
     {"redisbloom:expansion=0", 0, 0, 0, TAMIS_E_ARGUMENT},
     {"redisbloom:expansion=1.5", 0, 0, 0, TAMIS_E_ARGUMENT},
     {"redisbloom:expansion=32769", 0, 0, 0, TAMIS_E_ARGUMENT},
