@@ -152,6 +152,12 @@ static void put(uint8_t *at, uint64_t value, unsigned bytes) {
     for (unsigned i = 0; i < bytes; i++) at[i] = (uint8_t)(value >> (8 * i));
 }
 
+static uint64_t take(const uint8_t *at) {
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++) value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
 static void change_field(const char *id, const struct bytes *good, size_t at, uint64_t value,
                          unsigned bytes) {
     struct bytes bad = bytes_copy(good->data, good->size);
@@ -204,6 +210,9 @@ static void single_changes(const char *id, const struct bytes *good) {
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             change_field(id, good, AT_SHAPE + 8 * word, values[i], 8);
         }
+        const uint64_t own = take(good->data + AT_SHAPE + 8 * word);
+        change_field(id, good, AT_SHAPE + 8 * word, own - 1, 8);
+        change_field(id, good, AT_SHAPE + 8 * word, own + 1, 8);
     }
     for (unsigned hash = 0; hash < 24; hash++) change_field(id, good, AT_COMPAT_HASH, hash, 1);
     for (unsigned layout = 0; layout < 48; layout++) change_field(id, good, AT_LAYOUT, layout, 4);
@@ -228,6 +237,17 @@ static void extreme_chain(const char *id, const struct bytes *good) {
         count_up("changed headers", 1);
     }
     bytes_free(&bad);
+}
+
+/* No table: other systems write filters of no bits, which match every key. */
+static void no_table(const char *id, const struct bytes *good) {
+    struct bytes bad = bytes_copy(good->data, HEADER_BYTES);
+    put(bad.data + AT_TABLE_BYTES, 0, 8);
+    for (unsigned word = 0; word < 3; word++) put(bad.data + AT_SHAPE + 8 * word, 0, 8);
+    repair_sums(bad.data, bad.size);
+    every_format(&bad, id);
+    bytes_free(&bad);
+    count_up("changed headers", 1);
 }
 
 /* Several at once. */
@@ -266,6 +286,7 @@ int main(int argc, char **argv) {
             if (counts[c] == KEYS) merged(format_at(i), &good);
             single_changes(id, &good);
             extreme_chain(id, &good);
+            no_table(id, &good);
             many_changes(id, &good, run_pick(100, 500, 20000));
             bytes_free(&good);
         }
