@@ -1,9 +1,9 @@
 /* journal.c - after a crash during an update in place, the filter is the old or the new version
  *
- * The journal is written here as doc/format.md describes it, from the bytes before and after a
- * change; the effects of disks on it and on the file are then simulated: sectors of 512 bytes
- * written or not, in any order, zeros in place of data, a garbled header.  (Bytes that were not to
- * be written do not change, even next to some that were.)
+ * The journal is made from the bytes before and after a change (support/journals.h); the effects of
+ * disks on it and on the file are then simulated: sectors of 512 bytes written or not, in any
+ * order, zeros in place of data, a garbled header.  (Bytes that were not to be written do not
+ * change, even next to some that were.)
  *
  *     journal torn, file untouched     every reader finds the old filter
  *     journal whole, file torn         every reader finds the new one, and an update completes it
@@ -23,64 +23,15 @@
 #include <unistd.h>
 
 #include "../support/filters.h"
+#include "../support/journals.h"
 
 #define LARGE ((uint64_t)17 << 20) /* bytes: above what is changed in place */
 #define HEADER 192
-#define PIECE 65536
 #define SECTOR 512
 #define KEYS 25
 
 static char path[512], journal_path[520];
 static struct bytes before, after, journal;
-static const tamis_filter *hasher; /* with seed 0: XXH3 as the format has it */
-
-/* ---- making the journal */
-
-static void put64(uint8_t *to, uint64_t value) {
-    for (int i = 0; i < 8; i++) to[i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint64_t get64(const uint8_t *from) {
-    uint64_t value = 0;
-    for (int i = 7; i >= 0; i--) value = value << 8 | from[i];
-    return value;
-}
-
-static size_t piece_bytes(size_t piece) {
-    const size_t left = (size_t)get64(before.data + 88) - piece * PIECE;
-    return left < PIECE ? left : PIECE;
-}
-
-static void make_journal(void) {
-    static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', 'j', '\n'};
-    const size_t table = (size_t)get64(before.data + 88), pieces = (table + PIECE - 1) / PIECE;
-    size_t *changed = NEED(size_t, pieces), n = 0, bytes = 0;
-    for (size_t p = 0; p < pieces; p++) {
-        const size_t at = HEADER + p * PIECE;
-        if (memcmp(before.data + at, after.data + at, piece_bytes(p)) == 0) continue;
-        changed[n++] = p;
-        bytes += piece_bytes(p);
-    }
-    CHECK(n > 10 && n < pieces / 8, "%zu pieces of %zu change", n, pieces);
-    journal = bytes_new(240 + 16 * n + bytes);
-    uint8_t *to = journal.data;
-    memset(to, 0, 240);
-    memcpy(to, magic, sizeof magic);
-    to[8] = 1;
-    put64(to + 16, before.size);
-    memcpy(to + 24, before.data + 184, 8);
-    put64(to + 32, n);
-    memcpy(to + 40, after.data, HEADER);
-    uint8_t *data = to + 240 + 16 * n;
-    for (size_t i = 0; i < n; i++) {
-        put64(to + 232 + 16 * i, changed[i]);
-        memcpy(to + 240 + 16 * i, after.data + HEADER + table + 8 * changed[i], 8);
-        memcpy(data, after.data + HEADER + changed[i] * PIECE, piece_bytes(changed[i]));
-        data += piece_bytes(changed[i]);
-    }
-    put64(to + 232 + 16 * n, tamis_hash(hasher, to, 232 + 16 * n));
-    free(changed);
-}
 
 static void write_file(const char *name, const uint8_t *data, size_t size) {
     FILE *file = fopen(name, "wb");
@@ -314,7 +265,6 @@ int main(int argc, char **argv) {
     o.capacity = LARGE * 8 / 10;
     o.fpr = 0.01;
     if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "create")) return run_end();
-    hasher = f;
     snprintf(path, sizeof path, "%s/f.tamis", run_directory());
     snprintf(journal_path, sizeof journal_path, "%s.journal", path);
     uint64_t *hashes = hashes_make(1000 + KEYS, run_seed(), STREAM_MEMBERS);
@@ -322,7 +272,7 @@ int main(int argc, char **argv) {
     before = bytes_of(f);
     CHECK(tamis_add_hash_batch(f, hashes, KEYS, NULL, NULL) == TAMIS_OK, "add");
     after = bytes_of(f);
-    make_journal();
+    journal = journal_make(&before, &after);
     torn_journals();
     torn_files();
     write_half_done();
