@@ -52,6 +52,23 @@ def journal_target(session, place):
     return Target("journal", "f.journal", ranges, {"f": before, "f.journal": journal})
 
 
+def bomb_target(session, place):
+    """A string that is plain or, by another length in front, compressed: then 88 times as large."""
+    payload = build(session, place, "bomb", "--to", "redisbloom-dump:nonscaling", "-n", "100000",
+                    count=10)
+    name, version, fields = dump.parse(payload)
+    table = next(i for i, field in enumerate(fields) if isinstance(field, bytes))
+    size = len(fields[table]) - 6 # the compressed string has another length in front of it
+    literals = next(i for i in (1, 2, 3) if (size - 2 * i) % 3 == 0)
+    copies = (size - 2 * literals) // 3
+    fields[table] = bytes(6) + b"\x00A" * literals + b"\xe0\xff\x00" * copies
+    at = len(dump.body(name, version, fields[:table], end=False)) + 1
+    lengths = b"\xc3\x80%b\x80%b" % (struct.pack(">I", size),
+                                     struct.pack(">I", literals + 264 * copies))
+    return Target("redisbloom-dump", "f", ["%d:%s" % (at, lengths.hex())],
+                  {"f": dump.payload(name, version, fields)})
+
+
 def dump_targets(session, place):
     """Three hundred sub-filters: every field of each is a length or decides one."""
     options = ["-n", "20", "-p", "0.1"]
@@ -65,6 +82,7 @@ def dump_targets(session, place):
         at += size
     assert len(ranges) > 1500, "only %d fields" % len(ranges)
     yield Target("redisbloom-dump", "f", ranges[:4000], {"f": payload})
+    yield bomb_target(session, place)
     chunks = build(session, place, "chunks", "--to", "redisbloom:expansion=1", *options,
                    count=6000)
     yield Target("redisbloom", "f", ["0-20", "20-%d" % min(len(chunks), 53 * 300)], {"f": chunks})

@@ -1,8 +1,8 @@
 /* stranger.c - what another user does to files while a victim runs the command
  *
- *   stranger flip PRISTINE PATH FROM-TO...   changes bytes in these ranges of PATH through a shared
- *                                    mapping and restores them, as fast as it can; now and then it
- *                                    truncates or replaces the file
+ *   stranger flip PRISTINE PATH FROM-TO|AT:HEX...   changes bytes in these ranges of PATH, or to
+ *                                    these values, through a shared mapping and restores them, as
+ *                                    fast as it can; now and then it truncates or replaces the file
  *   stranger swap DIRECTORY TARGET KEEP...   replaces every file in the directory, except those
  *                                    named KEEP, by a symbolic link to TARGET
  *   stranger lock PATH posix|ofd|flock read|write   locks the file until standard input ends
@@ -28,6 +28,7 @@
 #include "../../support/journals.h"
 
 #define RANGES_MAX 4096
+#define EVIL_MAX 64  /* bytes that are changed at once */
 #define LIFETIME 900 /* seconds, in case the parent is lost */
 
 static void fail(const char *what) {
@@ -55,40 +56,76 @@ static bool write_file(const char *path, const struct bytes *b) {
 
 /* ---- flip */
 
+/* Any bytes of a range, or all of it: to the value. */
+struct range {
+    size_t from, length;
+    const char *value; /* hexadecimal; NULL: any */
+};
+
 struct target {
     const char *path;
     struct bytes pristine;
-    size_t from[RANGES_MAX], length[RANGES_MAX], ranges;
+    struct range range[RANGES_MAX];
+    size_t ranges;
     struct rng r;
 };
 
-/* From nanoseconds to about a millisecond: as long as a check of any size takes. */
-static void spin(struct rng *r) {
-    const uint64_t most = (uint64_t)1 << (rng_below(r, 2) == 0 ? 20 : rng_below(r, 20));
+static void spin(uint64_t most, struct rng *r) {
     for (volatile uint64_t i = rng_below(r, most); i > 0; i--) continue;
 }
 
-/* A hostile value for a number of up to 8 bytes. */
-static void flip_once(struct target *t, uint8_t *map) {
+/* Chooses bytes of the file and hostile values for them; returns their number. */
+static size_t choose(struct target *t, size_t *at, uint8_t *evil) {
     static const uint64_t edges[] = {0,          1,       UINT64_MAX, UINT64_MAX / 2,
                                      UINT32_MAX, 1 << 16, 1 << 24};
-    const size_t which = (size_t)rng_below(&t->r, t->ranges);
-    const size_t at = t->from[which] + (size_t)rng_below(&t->r, t->length[which]);
-    const size_t left = t->pristine.size - at;
-    size_t bytes = rng_below(&t->r, 2) == 0 ? 1 : 8;
-    uint64_t evil = rng_next(&t->r);
-    if (rng_below(&t->r, 2) == 0) evil = edges[rng_below(&t->r, sizeof edges / sizeof *edges)];
-    if (bytes > left) bytes = left;
-    memcpy(map + at, &evil, bytes);
-    spin(&t->r);
-    memcpy(map + at, t->pristine.data + at, bytes);
-    spin(&t->r);
+    const struct range *range = &t->range[rng_below(&t->r, t->ranges)];
+    *at = range->from;
+    if (range->value != NULL) {
+        for (size_t i = 0; i < range->length; i++) {
+            unsigned byte = 0;
+            sscanf(range->value + 2 * i, "%2x", &byte);
+            evil[i] = (uint8_t)byte;
+        }
+        return range->length;
+    }
+    *at += (size_t)rng_below(&t->r, range->length);
+    uint64_t number = rng_next(&t->r);
+    if (rng_below(&t->r, 2) == 0) number = edges[rng_below(&t->r, sizeof edges / sizeof *edges)];
+    memcpy(evil, &number, sizeof number);
+    const size_t left = t->pristine.size - *at, bytes = rng_below(&t->r, 2) == 0 ? 1 : 8;
+    return bytes < left ? bytes : left;
+}
+
+/* Sets a few bytes to hostile values and back, `times` times; each state lasts for up to `most`
+ * steps. */
+static void flip_field(struct target *t, uint8_t *map, int times, uint64_t most) {
+    uint8_t evil[EVIL_MAX];
+    size_t at;
+    const size_t bytes = choose(t, &at, evil);
+    for (int i = 0; i < times; i++) {
+        memcpy(map + at, evil, bytes);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        spin(most, &t->r);
+        memcpy(map + at, t->pristine.data + at, bytes);
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        spin(most, &t->r);
+    }
+}
+
+/* A field that changes all the time has another value at each read of it; one that changes after
+ * a millisecond passes the check of a large file first. */
+static void flip_some(struct target *t, uint8_t *map) {
+    if (rng_below(&t->r, 2) == 0) {
+        flip_field(t, map, 20000, 100);
+    } else {
+        for (int i = 0; i < 30; i++) flip_field(t, map, 1, (uint64_t)1 << 20);
+    }
 }
 
 static void cut_once(struct target *t, int fd) {
     const size_t to = (size_t)rng_below(&t->r, t->pristine.size), rest = t->pristine.size - to;
     if (ftruncate(fd, (off_t)to) != 0) fail("ftruncate");
-    spin(&t->r);
+    spin(1 << 16, &t->r);
     if (pwrite(fd, t->pristine.data + to, rest, (off_t)to) != (ssize_t)rest) fail("pwrite");
 }
 
@@ -106,7 +143,7 @@ static void visit(struct target *t) {
     if (fstat(fd, &st) == 0 && (size_t)st.st_size == t->pristine.size) {
         uint8_t *map = mmap(NULL, t->pristine.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         if (map == MAP_FAILED) fail("mmap");
-        for (int i = 0; i < 50; i++) flip_once(t, map);
+        flip_some(t, map);
         munmap(map, t->pristine.size);
         if (rng_below(&t->r, 3) == 0) cut_once(t, fd);
         if (rng_below(&t->r, 8) == 0) replace_once(t);
@@ -121,10 +158,16 @@ static int flip(int argc, char **argv) {
     t.r.state = (uint64_t)getpid();
     for (int i = 4; i < argc && t.ranges < RANGES_MAX; i++) {
         unsigned long from, to;
-        if (sscanf(argv[i], "%lu-%lu", &from, &to) != 2) fail(argv[i]);
+        const char *value = strchr(argv[i], ':');
+        if (value != NULL) {
+            from = strtoul(argv[i], NULL, 10);
+            to = from + strlen(++value) / 2;
+            if (to - from > EVIL_MAX) continue;
+        } else if (sscanf(argv[i], "%lu-%lu", &from, &to) != 2) {
+            fail(argv[i]);
+        }
         if (from >= to || to > t.pristine.size) continue;
-        t.from[t.ranges] = from;
-        t.length[t.ranges++] = to - from;
+        t.range[t.ranges++] = (struct range){from, to - from, value};
     }
     if (t.ranges == 0) return 2;
     puts("started");
