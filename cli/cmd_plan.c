@@ -412,8 +412,8 @@ static int plan_main(struct args *args) {
         plan_draw_text(&plan);
         plan_text(&plan);
     }
-    if (plan.svg != NULL) plan_draw_svg(&plan);
     stdout_close();
+    if (plan.svg != NULL) plan_draw_svg(&plan);
     if (plan.choice == NULL) {
         char why[300];
         plan_why(&plan, why, sizeof why);
