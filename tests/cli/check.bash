@@ -118,3 +118,14 @@ terminal() { script -qec true /dev/null >/dev/null 2>&1; }
 
 # build FILE OPTIONS... < keys: builds a filter without a summary.
 build() { "$TAMIS" build -q -f -o "$@"; }
+
+# dying N COMMAND...: kills the command at its N-th call that changes a file, in a write after half
+# of the bytes (faults/fault_at.c).  0: not at all.  Sets $calls to the number of these calls.
+dying() {
+    local at=$1 code=0
+    shift
+    ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} LD_PRELOAD=$FAULT_LIBRARY FAULT_LOG=$work/calls \
+        FAULT_CALL=write,sync,cut,rename,link,unlink FAULT_AT=$at FAULT_ERROR=die "$@" || code=$?
+    calls=$(wc -l <"$work/calls")
+    return $code
+}

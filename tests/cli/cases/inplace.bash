@@ -97,17 +97,11 @@ fi
 
 # dies at every call that changes a file: readers find the old or the new filter, and the next
 # update completes or discards the journal
-[ -n "${DIE_AT_LIBRARY-}" ] || return 0
+[ -n "${FAULT_LIBRARY-}" ] || return 0
 cp before.tamis want.tamis; "$TAMIS" add -q want.tamis ten
 cp want.tamis wanted.more; seq 2000 2003 >four; "$TAMIS" add -q wanted.more four
 cp before.tamis old.more; "$TAMIS" add -q old.more four
-dying() { # N COMMAND...: dies at its N-th call
-    local at=$1
-    shift
-    ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} DIE_AT=$at DIE_LOG=$work/calls LD_PRELOAD=$DIE_AT_LIBRARY "$@"
-}
 cp before.tamis f.tamis; dying 0 "$TAMIS" add -q f.tamis ten
-calls=$(cat "$work/calls")
 truth "in place takes many calls ($calls)" test "$calls" -gt 20
 for ((n = 1; n <= calls; n++)); do
     # Test the first and the last calls; those in between repeat.

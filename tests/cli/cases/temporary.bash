@@ -60,14 +60,8 @@ fi
 rm -f w.tamis
 
 # dies at every call that changes a file: none, or a complete one; unnamed temporary files vanish
-[ -n "${DIE_AT_LIBRARY-}" ] || return 0
-dying() { # N COMMAND...: dies at its N-th call that changes a file
-    local at=$1
-    shift
-    ASAN_OPTIONS=verify_asan_link_order=0:${ASAN_OPTIONS-} DIE_AT=$at DIE_LOG=$work/calls LD_PRELOAD=$DIE_AT_LIBRARY "$@"
-}
+[ -n "${FAULT_LIBRARY-}" ] || return 0
 dying 0 "$TAMIS" build -q -k growing -o a.tamis k
-calls=$(cat "$work/calls")
 for ((n = 1; n <= calls; n++)); do
     rm -f a.tamis
     (dying $n "$TAMIS" build -q -k growing -o a.tamis k) 2>/dev/null
@@ -76,7 +70,6 @@ for ((n = 1; n <= calls; n++)); do
     only "a new file, died at call $n: nothing is left" k k2 new.tamis old.tamis
 done
 cp old.tamis a.tamis; dying 0 "$TAMIS" add -q a.tamis k2
-calls=$(cat "$work/calls")
 for ((n = 1; n <= calls; n++)); do
     cp old.tamis a.tamis
     (dying $n "$TAMIS" add -q a.tamis k2) 2>/dev/null
