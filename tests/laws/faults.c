@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "../support/filters.h"
+#include "../support/vectors.h"
 
 #define N 3000
 #define STEPS_MAX 20000
+#define SMALL 200       /* keys of a small filter */
+#define LARGE 14000000u /* capacity of a file that is updated in place */
 
 static uint64_t hashes[N];
 static const void *keys[N]; /* the bytes of the hashes, as keys */
@@ -160,19 +163,135 @@ static tamis_status do_encode(struct fixture *s) {
     return status;
 }
 
-static tamis_status do_save(struct fixture *s) {
-    char path[512];
+/* ---- files: read, mapped and opened for update */
+
+static const char *fault_path(void) {
+    static char path[512];
     snprintf(path, sizeof path, "%s/fault.tamis", run_directory());
-    tamis_status status = tamis_save(s->subject, path, true);
+    return path;
+}
+
+/* The file `fault_path` gets these bytes, without the library. */
+static void write_plainly(const struct bytes *b) {
+    FILE *file = fopen(fault_path(), "wb");
+    CHECK(file != NULL && fwrite(b->data, 1, b->size, file) == b->size && fclose(file) == 0,
+          "cannot write %s", fault_path());
+}
+
+static bool file_is(const struct bytes *b) {
+    struct bytes now = bytes_new(b->size + 1);
+    FILE *file = fopen(fault_path(), "rb");
+    const size_t length = file != NULL ? fread(now.data, 1, now.size, file) : 0;
+    if (file != NULL) fclose(file);
+    const bool same = length == b->size && memcmp(now.data, b->data, length) == 0;
+    bytes_free(&now);
+    return same;
+}
+
+static void file_end(const struct fixture *s) {
+    remove(fault_path());
+    CHECK(directory_entries(run_directory()) == 0, "%s: a file is left", s->v->name);
+}
+
+static tamis_status do_save(struct fixture *s) {
+    tamis_status status = tamis_save(s->subject, fault_path(), true);
     if (status == TAMIS_OK) {
         tamis_open_options open = TAMIS_OPEN_INIT;
         open.allocator = meter_allocator(&s->meter);
-        status = tamis_open(path, &open, &s->made);
+        status = tamis_open(fault_path(), &open, &s->made);
     }
-    remove(path);
-    CHECK(directory_entries(run_directory()) == 0, "%s: a failed save left a file", s->v->name);
+    file_end(s);
     return status;
 }
+
+static tamis_status do_map(struct fixture *s) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    open.map = true;
+    open.allocator = meter_allocator(&s->meter);
+    write_plainly(&s->bytes);
+    tamis_status status = tamis_open(fault_path(), &open, &s->made);
+    if (status == TAMIS_OK) status = tamis_verify(s->made);
+    if (status != TAMIS_OK) {
+        tamis_free(s->made);
+        s->made = NULL;
+    }
+    file_end(s);
+    return status;
+}
+
+/* The file changes if the commit succeeds, and the filter for update is freed in any case. */
+static tamis_status do_commit(struct fixture *s) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f = NULL;
+    open.update = true;
+    open.allocator = meter_allocator(&s->meter);
+    write_plainly(&s->bytes);
+    tamis_status status = tamis_open(fault_path(), &open, &f);
+    CHECK((status == TAMIS_OK) == (f != NULL), "%s: open for update", s->v->name);
+    if (status == TAMIS_OK) status = tamis_add_hash(f, hashes[N - 1] + 1, NULL);
+    if (status == TAMIS_OK) status = tamis_commit(f, NULL);
+    tamis_free(f);
+    CHECK(file_is(&s->bytes) == (status != TAMIS_OK), "%s: commit is %s, and the file is %s",
+          s->v->name, tamis_status_name(status), status == TAMIS_OK ? "old" : "new");
+    file_end(s);
+    return status;
+}
+
+/* ---- containers and small filters: of no kind */
+
+static tamis_status do_container(struct fixture *s) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_container *c = NULL;
+    tamis_filter *f = NULL;
+    tamis_part part = TAMIS_PART_INIT;
+    size_t i = 0;
+    struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
+    open.allocator = meter_allocator(&s->meter);
+    tamis_status status = tamis_container_view(file.at, file.length, &open, &c);
+    CHECK((status == TAMIS_OK) == (c != NULL), "container: %s", tamis_status_name(status));
+    while (c != NULL && tamis_container_part(c, i, &part) == TAMIS_OK && part.bytes == 0) i++;
+    if (status == TAMIS_OK) status = tamis_container_filter(c, i, &f);
+    if (status == TAMIS_OK) {
+        CHECK(tamis_reformat(f, "tamis") == TAMIS_OK && tamis_reformat(f, "parquet") == TAMIS_OK,
+              "reformat needs memory");
+    }
+    tamis_free(f);
+    tamis_container_free(c);
+    vector_bytes_free(&file);
+    return status;
+}
+
+static tamis_status do_open_part(struct fixture *s) {
+    tamis_open_options open = TAMIS_OPEN_INIT;
+    tamis_filter *f = NULL;
+    struct vector_bytes file = vector_file("parquet/duckdb-multi.parquet");
+    open.part = "0/b";
+    open.allocator = meter_allocator(&s->meter);
+    const tamis_status status = tamis_decode(file.at, file.length, &open, &f);
+    CHECK((status == TAMIS_OK) == (f != NULL), "a part: %s", tamis_status_name(status));
+    tamis_free(f);
+    vector_bytes_free(&file);
+    return status;
+}
+
+/* Of the static kind, and of a Bloom filter. */
+static tamis_status small_scenario(struct fixture *s, tamis_kind kind) {
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    size_t length = 0, found = 0;
+    o.kind = kind;
+    o.fpr = 0.001;
+    o.allocator = meter_allocator(&s->meter);
+    struct bytes to = bytes_new(tamis_small_bound(&o, SMALL));
+    const tamis_status status = tamis_small_build(&o, hashes, SMALL, to.data, to.size, &length);
+    for (size_t i = 0; status == TAMIS_OK && i < SMALL; i++) {
+        found += tamis_small_contains(to.data, length, hashes[i]);
+    }
+    CHECK(status != TAMIS_OK || found == SMALL, "a small filter: %zu keys found", found);
+    bytes_free(&to);
+    return status;
+}
+static tamis_status do_small(struct fixture *s) { return small_scenario(s, TAMIS_AUTO); }
+static tamis_status do_small_bloom(struct fixture *s) { return small_scenario(s, TAMIS_BLOOM); }
 
 static tamis_status do_compose(struct fixture *s) {
     tamis_composer *c = NULL;
@@ -208,7 +327,15 @@ static const struct scenario scenarios[] = {
     {"merge", do_merge, TAMIS_CAN_UNION, TAMIS_AUTO, N, true},
     {"encode", do_encode, 0, TAMIS_AUTO, 0, false},
     {"save and open", do_save, 0, TAMIS_AUTO, 0, false},
+    {"map", do_map, 0, TAMIS_AUTO, 0, false},
+    {"commit", do_commit, TAMIS_CAN_ADD, TAMIS_AUTO, 2 * N, false},
+    {"commit in place", do_commit, TAMIS_CAN_ADD, TAMIS_BLOCK, LARGE, false},
     {"compose", do_compose, 0, TAMIS_AUTO, 0, false},
+    /* Once, not for each kind: */
+    {"container", do_container, 0, TAMIS_BLOOM, 0, false},
+    {"open a part", do_open_part, 0, TAMIS_BLOOM, 0, false},
+    {"small", do_small, 0, TAMIS_BLOOM, 0, false},
+    {"small Bloom", do_small_bloom, 0, TAMIS_BLOOM, 0, false},
 };
 
 /* Half of the keys in a filter for `capacity`, or all of them, built. */
@@ -285,6 +412,7 @@ int main(int argc, char **argv) {
             const struct scenario *scenario = &scenarios[j];
             if ((v->caps & scenario->needs) != scenario->needs) continue;
             if (scenario->kind != TAMIS_AUTO && scenario->kind != v->kind) continue;
+            if (scenario->capacity == LARGE && run_effort() == EFFORT_QUICK) continue;
             for (unsigned once = 0; once < 2; once++) {
                 uint64_t step = 1;
                 while (step < STEPS_MAX && !one_step(v, scenario, step, once != 0)) step++;
