@@ -838,7 +838,8 @@ TAMIS_API tamis_status tamis_container_filter(const tamis_container *container, 
 /* Is the key possibly in the file?  Queries the filters that cover it: in a LevelDB table the
  * filter of the data block where it would be; in a Parquet file those of all row groups.  `part`
  * names one of them, or a column of a Parquet file; NULL means all.  Returns true where there is no
- * filter.  Time: that of finding the filter in the index and of querying it. */
+ * filter, and if memory runs out.  Time: that of finding the filter in the index and of querying
+ * it. */
 TAMIS_API bool tamis_container_contains(const tamis_container *container, const char *part,
                                         const void *key, size_t length);
 

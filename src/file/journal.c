@@ -94,7 +94,8 @@ static int create_journal(const char *name, const char *path) {
     return -1;
 }
 
-/* Removes it, or at least makes it void.  false if readers may still apply it. */
+/* Removes a journal that must not be applied, or at least makes it void.  false if readers may
+ * still apply it. */
 static bool withdraw(const char *name, int fd) {
     const bool empty = ftruncate(fd, 0) == 0;
     return unlink(name) == 0 || empty;
@@ -135,7 +136,11 @@ static tamis_status commit_with(struct commit *c, const char *path, int descript
         return gone ? TAMIS_E_IO : TAMIS_E_CHANGED;
     }
     if (!write_in_place(set, descriptor, written)) return TAMIS_E_CHANGED;
-    return withdraw(c->name, c->journal) ? TAMIS_OK : TAMIS_E_CHANGED;
+    if (unlink(c->name) == 0) return TAMIS_OK;
+    const int why = errno;
+    (void)ftruncate(c->journal, 0); /* so that it is never applied to an old copy of the file */
+    errno = why;
+    return TAMIS_E_CHANGED;
 }
 
 tamis_status tamis__journal_commit(const char *path, int descriptor,

@@ -35,6 +35,8 @@
  * update in place takes. */
 #define IN_PLACE_FROM ((uint64_t)16 << 20)
 #define SHARE 8
+/* How often a file may be replaced while it is opened. */
+#define TRIES 100
 
 struct tamis__update {
     tamis_allocator allocator;
@@ -58,7 +60,7 @@ struct tamis__update {
 
 static tamis_status open_alone(struct tamis__update *u, int64_t wait_ms) {
     if (tamis__is_stream(u->path)) return TAMIS_E_UNSUPPORTED;
-    for (;;) {
+    for (int i = 0; i < TRIES; i++) {
         struct stat st;
         u->descriptor = tamis__open(u->path, O_RDWR | O_NONBLOCK, 0);
         if (u->descriptor < 0) return TAMIS_E_IO;
@@ -75,6 +77,8 @@ static tamis_status open_alone(struct tamis__update *u, int64_t wait_ms) {
         close(u->descriptor);
         u->descriptor = -1;
     }
+    errno = ESTALE;
+    return TAMIS_E_IO;
 }
 
 tamis_status tamis__update_begin(const char *path, int64_t wait_ms, const tamis_allocator *a,

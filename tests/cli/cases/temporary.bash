@@ -41,7 +41,7 @@ locked() { # RD|WR BYTES COMMAND...: while another process holds locks on w.tami
     local kind=$1 bytes=$2
     shift 2
     mkfifo ready end
-    /usr/bin/python3 -c "$holder" w.tamis "$kind" "$bytes" >ready <end & local pid=$!
+    /usr/bin/python3 -c "$holder" w.tamis "$kind" "$bytes" <end >ready & local pid=$!
     exec 4>end; read -r _ <ready
     "$@"
     exec 4>&-; wait $pid; rm ready end
