@@ -223,6 +223,8 @@ static void check_snappy(void) {
     check_status(&filters, TAMIS_E_CORRUPT, "compressed filters");
     const struct plan meta = {.meta_type = SNAPPY, .meta = OTHER(5, 0)};
     check_status(&meta, TAMIS_E_CORRUPT, "a metaindex that is no Snappy");
+    const struct plan large = {.meta_type = SNAPPY, .meta = OTHER(0xff, 0x7f)};
+    check_status(&large, TAMIS_E_CORRUPT, "a metaindex larger than Snappy can pack");
     const struct plan index = {.index_type = SNAPPY, .index = OTHER(5, 0)};
     check_status(&index, TAMIS_E_CORRUPT, "an index that is no Snappy");
     const struct plan data = {.data_type = SNAPPY, .data = OTHER(5, 0)};

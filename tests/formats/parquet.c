@@ -341,6 +341,7 @@ static void check_footers(void) {
         {"491c19150200", TAMIS_E_CORRUPT},
         {"491c190c0000", TAMIS_OK}, /* no columns */
         {"491c0000", TAMIS_OK},
+        {"491c15020000", TAMIS_OK}, /* columns that are a number */
         {"1513"
          "2c00"
          "00",

@@ -157,9 +157,10 @@ static void check_strings(void) {
         {"z16:000020", TAMIS_E_CORRUPT},
         {"z16:0f0000", TAMIS_E_CORRUPT}, /* literals that end */
         {"z16:", TAMIS_E_CORRUPT},
-        {"x05c10010", TAMIS_E_CORRUPT}, /* a number as a string */
-        {"x054fff", TAMIS_E_CORRUPT},   /* longer than the payload */
-        {"x0210", TAMIS_E_CORRUPT},     /* a number */
+        {"z16000:0000e00600", TAMIS_E_CORRUPT}, /* more than it can give */
+        {"x05c10010", TAMIS_E_CORRUPT},         /* a number as a string */
+        {"x054fff", TAMIS_E_CORRUPT},           /* longer than the payload */
+        {"x0210", TAMIS_E_CORRUPT},             /* a number */
         {"s0", TAMIS_E_CORRUPT},
         {"s8", TAMIS_E_CORRUPT},
     };

@@ -431,6 +431,23 @@ static void check_chain_limits(void) {
     free(all);
 }
 
+/* A lookup reads at most 2^20 bits: a header with more is refused, and so is growth beyond. */
+static void check_probes(void) {
+    enum { SUBS = 1008 }; /* 1040 bits each */
+    const struct sub low = {1, 1, 184, 1e-200, 1500, 1040, 0, 0};
+    struct sub *all = NEED(struct sub, SUBS + 1);
+    for (size_t i = 0; i <= SUBS; i++) all[i] = low;
+    const struct chain just = {SUBS, 5, 2, all, SUBS, 0}, over = {SUBS + 1, 5, 2, all, SUBS + 1, 0};
+    struct page_store store;
+    tamis_filter *f = NULL;
+    page_store_init(&store, SHIFT);
+    check_fills(&store, chain_header(&just), TAMIS_E_TOO_BIG, SUBS, "2^20 bits");
+    const tamis_status status = open_and_free(&store, chain_header(&over), &f);
+    CHECK(status == TAMIS_E_UNSUPPORTED && f == NULL, "more than 2^20 bits: %s",
+          tamis_status_name(status));
+    free(all);
+}
+
 /* Two sub-filters of 2^63 entries: the capacity is the largest number there is. */
 static void check_capacity(void) {
     const uint64_t half = (uint64_t)1 << 63;
@@ -502,6 +519,7 @@ int main(int argc, char **argv) {
     check_all_faults();
     check_cuckoo_limits();
     check_chain_limits();
+    check_probes();
     check_capacity();
     check_unions();
     check_compact();

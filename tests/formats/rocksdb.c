@@ -122,6 +122,8 @@ static void check_last_bytes(void) {
         {"1f00000000", TAMIS_E_TRUNCATED}, /* 31 hashes */
         {"ff00000000", TAMIS_E_TRUNCATED}, /* none */
         {"ff001f0000", TAMIS_E_TRUNCATED},
+        {"ff01060000", TAMIS_E_TRUNCATED}, /* bytes that must be 0 */
+        {"0000000000", TAMIS_E_TRUNCATED},
         {"fe00020000", TAMIS_E_TRUNCATED},        /* a ribbon without segments */
         {"00ff00060000", TAMIS_E_CORRUPT},        /* part of a block */
         {"00fe00020000", TAMIS_E_CORRUPT},        /* part of a segment */

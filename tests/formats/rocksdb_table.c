@@ -198,6 +198,7 @@ static void check_metaindex(void) {
          TAMIS_E_UNSUPPORTED,
          "partitioned filters"},
         {{.other_name = "rocksdb.range_del"}, TAMIS_OK, "a further block"},
+        {{.other_name = "rocksdb.proportion"}, TAMIS_OK, "a name as long as the properties'"},
         {{.filter_type = 1}, TAMIS_E_UNSUPPORTED, "a compressed filter"},
         {{.filter_handle = {"\x80", 1}}, TAMIS_E_CORRUPT, "half a handle"},
         {{.filter_handle = {"\0\xff\xff\x7f", 4}}, TAMIS_E_CORRUPT, "a filter outside"},

@@ -284,15 +284,27 @@ static void check_changes(void) {
     }
 }
 
-/* Every format says that half a filter is truncated or contradicts itself. */
+/* A prefix of a filter is rejected, except where the format is the bits and no header. */
 static void check_truncated(void) {
+    static const char *const bare[] = {"leveldb", "rocksdb", "seiflotfy", "libbloom1"};
     for (size_t i = 1; tamis_format_at(i) != NULL; i++) {
         const char *format = tamis_format_at(i);
-        if (!tamis_format_can_create(format) || strcmp(format, "libbloom1") == 0) continue;
+        bool headed = tamis_format_can_create(format);
+        for (size_t j = 0; j < sizeof bare / sizeof *bare; j++) {
+            headed = headed && strcmp(format, bare[j]) != 0;
+        }
+        if (!headed) continue;
         struct bytes bytes = built(format);
-        CHECK(decoded(format, bytes.data, 0) != TAMIS_OK || strcmp(format, "rocksdb") == 0,
-              "%s: no bytes are a filter", format);
-        CHECK(decoded(format, bytes.data, 1) != TAMIS_OK, "%s: one byte is a filter", format);
+        /* The original writes four bytes too many after fuse16. */
+        const size_t whole = bytes.size - (strcmp(format, "fuse16") == 0 ? 4 : 0);
+        for (size_t length = 0; length < whole; length++) {
+            const tamis_status status = decoded(format, bytes.data, length);
+            CHECK(status == TAMIS_E_TRUNCATED || status == TAMIS_E_CORRUPT ||
+                      status == TAMIS_E_CHECKSUM,
+                  "%s, %zu of %zu bytes: %s", format, length, bytes.size,
+                  tamis_status_name(status));
+            count_up("prefixes", 1);
+        }
         bytes_free(&bytes);
     }
 }

@@ -27,11 +27,13 @@ struct snappy_case {
 
 static void check_snappy(const struct snappy_case *c) {
     struct vector_bytes in = vector_hex(c->hex);
+    const uint8_t none = 0, *bytes = in.at == NULL ? &none : in.at;
     uint64_t size = 0;
-    const bool sized = tamis__snappy_size(in.at, in.length, &size);
+    const bool sized = tamis__snappy_size(bytes, in.length, &size);
     uint8_t *out = sized ? malloc(size + 1) : NULL;
     assert_true(!sized || out != NULL);
-    const bool good = sized && tamis__snappy_unpack(in.at, in.length, out, size);
+    const bool good = sized && tamis__snappy_unpack(bytes, in.length, out, size);
+    assert_false(sized && tamis__snappy_unpack(bytes, in.length, out, size + 1));
     if (good != (c->text != NULL)) fail_msg("%s: %s", c->hex, good ? "accepted" : "rejected");
     if (good) {
         assert_int_equal(size, strlen(c->text));
@@ -90,6 +92,7 @@ static void test_snappy(void **state) {
          "aaaaaa"}, /* one that overlaps its own output */
         {"", NULL},
         {"80", NULL},
+        {"ff7f", NULL},       /* more bytes than copies could give */
         {"8080808080", NULL}, /* a length of more than five bytes */
         {"ffffffff7f", NULL}, /* a length above 2^32 - 1 */
         {"03", NULL},         /* shorter than its length */

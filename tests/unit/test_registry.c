@@ -137,6 +137,7 @@ static void test_lists_end(void **state) {
     }
     assert_null(tamis__compat_family_of(TAMIS_BLOOM, 0));
     assert_null(tamis__compat_hash_of(0));
+    assert_null(tamis__system_at(SIZE_MAX));
 }
 
 static void test_can_create(void **state) {
