@@ -389,6 +389,11 @@ static void check_faults(void) {
     struct sink table = make_table(&p);
     table_faults(&table, "a", 1, "a compressed table");
     sink_free(&table);
+    /* Without the answer of the filter this key would look like an internal one. */
+    const struct plan eight = {.keys = {"\1bcdefgh"}};
+    table = make_table(&eight);
+    table_faults(&table, "\1bcdefgh", 8, "a key that looks internal");
+    sink_free(&table);
 }
 
 int main(int argc, char **argv) {

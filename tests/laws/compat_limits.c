@@ -187,7 +187,7 @@ static void check_large(const char *format, double fpr) {
 }
 
 static void check_sizings(void) {
-    static const double rates[] = {0, 0.5, 1e-9, 1e-100};
+    static const double rates[] = {0, 0.5, 1e-9, 1e-100, 1e-200};
     static const char *const more[] = {
         "redisbloom:cuckoo", "redisbloom:nonscaling", "redisbloom:cuckoo,bucket=1",
         "parquet:hyparquet", "leveldb:bits=1000",     "rocksdb:legacy",

@@ -128,12 +128,16 @@ static tamis_status add_parts(tamis_container *c, const struct tamis__handle *ha
 
 /* ---- internal keys */
 
-static bool part_has(const tamis_container *c, size_t part, const uint8_t *key, uint64_t length) {
+/* E_NOMEM: it is not known whether the filter of the part has the key. */
+static tamis_status part_has(const tamis_container *c, size_t part, const uint8_t *key,
+                             uint64_t length, bool *has) {
     tamis_filter *f;
-    if (tamis__part_view(c, part, &f) != TAMIS_OK) return c->parts[part].bytes != 0;
-    const bool has = f->ops->contains(f, tamis__hash_key(&f->hashing, key, (size_t)length));
+    const tamis_status status = tamis__part_view(c, part, &f);
+    *has = c->parts[part].bytes != 0;
+    if (status != TAMIS_OK) return status == TAMIS_E_NOMEM ? status : TAMIS_OK;
+    *has = f->ops->contains(f, tamis__hash_key(&f->hashing, key, (size_t)length));
     tamis__filter_free(f);
-    return has;
+    return TAMIS_OK;
 }
 
 /* Type and sequence number: the type is 0 or 1. */
@@ -174,14 +178,19 @@ static bool in_byte_order(const tamis_container *c, const struct table_block *b)
 }
 
 /* By the first key of the first data block; if both readings are in its filter, by its looks. */
-static void detect_internal_keys(tamis_container *c, const struct table_block *b, uint64_t part) {
+static tamis_status detect_internal_keys(tamis_container *c, const struct table_block *b,
+                                         uint64_t part) {
     struct tamis__entries e;
-    if (!tamis__entries_start(&e, b->bytes, b->length) || !tamis__entries_next(&e)) return;
-    if (e.whole == NULL) return;
-    const bool whole = part_has(c, (size_t)part, e.whole, e.key_bytes);
-    const bool cut =
-        e.key_bytes >= INTERNAL && part_has(c, (size_t)part, e.whole, e.key_bytes - INTERNAL);
+    bool whole, cut = false;
+    if (!tamis__entries_start(&e, b->bytes, b->length) || !tamis__entries_next(&e)) return TAMIS_OK;
+    if (e.whole == NULL) return TAMIS_OK;
+    tamis_status status = part_has(c, (size_t)part, e.whole, e.key_bytes, &whole);
+    if (status == TAMIS_OK && e.key_bytes >= INTERNAL) {
+        status = part_has(c, (size_t)part, e.whole, e.key_bytes - INTERNAL, &cut);
+    }
+    if (status != TAMIS_OK) return status;
     table_of(c)->internal_keys = whole == cut ? looks_internal(&e) : cut;
+    return TAMIS_OK;
 }
 
 /* How keys are written in this table, and in which order they are. */
@@ -195,14 +204,13 @@ static tamis_status detect_key_layout(tamis_container *c) {
     if (!tamis__entry_handle(&e, &handle)) return TAMIS_E_CORRUPT;
     t->internal_keys = looks_internal(&e);
     const uint64_t part = handle.offset >> t->base_lg;
-    const tamis_status status = read_block(c, &handle, &b);
+    tamis_status status = read_block(c, &handle, &b);
     if (status == TAMIS_OK) {
-        if (part < c->count) detect_internal_keys(c, &b, part);
+        if (part < c->count) status = detect_internal_keys(c, &b, part);
         t->other_order = !in_byte_order(c, &b);
         block_free(c, &b);
-    } else if (status != TAMIS_E_UNSUPPORTED) {
-        return status;
     }
+    if (status != TAMIS_OK && status != TAMIS_E_UNSUPPORTED) return status;
     t->other_order = t->other_order || !in_byte_order(c, &t->index);
     return TAMIS_OK;
 }

@@ -196,6 +196,8 @@ static tamis_status parquet_make(const struct tamis__spec *spec, struct tamis__c
     const double fpr = spec->fpr == 0 ? FPR_DEFAULT : spec->fpr;
     const double keys = (double)spec->capacity;
     const double bits = -8 * keys / log(1 - pow(fpr, 1.0 / 8));
+    /* 1 - p^(1/8) is 1 below about 2e-128. */
+    if (!isfinite(bits)) return TAMIS_E_FPR_TOO_LOW;
     double bytes = tamis__parameter(spec->parameters, "hyparquet") ? hyparquet_bytes(bits)
                                                                    : duckdb_bytes(bits);
     if (!(bytes <= (double)BYTES_MAX)) return TAMIS_E_TOO_BIG;
