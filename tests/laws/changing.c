@@ -15,7 +15,9 @@
  *
  * The end of the bytes and of every block that the library allocates touches a page that cannot be
  * accessed: an access past it ends the program with the name of the run.  Run it with the
- * sanitizers, too. */
+ * sanitizers, too.
+ *
+ * tests: full */
 #define _GNU_SOURCE 1
 #include "../support/filters.h"
 #include "../support/vectors.h"
@@ -321,7 +323,7 @@ static void run_changed(const struct subject *s, const uint8_t *other, enum chan
     region_fill(s->bytes.at, other, s->bytes.length);
     region.change = change;
     region.after = after;
-    region.until = change == STORM ? after + run_pick(50, 500, 5000) : after;
+    region.until = change == STORM ? after + run_pick(50, 500, 2000) : after;
     (void)run(s);
     count_up("changes", 1);
 }
@@ -349,7 +351,7 @@ static size_t find_repeated(uint64_t opening, uint64_t *k, size_t max) {
 static void run_changes(const struct subject *s, const uint8_t *other, uint64_t opening,
                         uint64_t all, bool pokes) {
     uint64_t k[LOGGED];
-    const uint64_t wanted = run_pick(6, 16, LOGGED), others = run_pick(1, 3, 400);
+    const uint64_t wanted = run_pick(6, 16, 200), others = run_pick(1, 3, 60);
     const size_t found = find_repeated(opening, k, LOGGED - 400);
     size_t count = 0;
     for (size_t i = 0; i < found; i++) {
@@ -372,7 +374,7 @@ static void run_pair(const struct subject *s, const struct subject *b, bool poke
     region.rng = (struct rng){run_seed() + length};
     const uint64_t opening = run(s), all = region.reads;
     run_changes(s, other, opening, all, pokes);
-    for (uint64_t i = 0; i < run_pick(1, 2, 100); i++) run_changed(s, other, STORM, 1 + i);
+    for (uint64_t i = 0; i < run_pick(1, 2, 10); i++) run_changed(s, other, STORM, 1 + i);
     free(other);
 }
 
