@@ -488,7 +488,7 @@ static tamis_status cuckoo_attach(tamis_filter *f) {
 /* Copies are counted in this many slots and extrapolated. */
 #define SAMPLE ((uint64_t)1 << 20)
 
-/* The copies of the class in a slot; 1 for a symbol that no add wrote. */
+/* The copies of the class in a slot; 1 for a symbol that no add wrote, or that has just changed. */
 static unsigned copies_of(const struct cuckoo_grid *g, uint64_t bit, uint32_t symbol) {
     struct cuckoo_item item;
     if (!cuckoo_read(g, bit, symbol, g->window, &item)) return 1;
@@ -497,7 +497,7 @@ static unsigned copies_of(const struct cuckoo_grid *g, uint64_t bit, uint32_t sy
         copies += cuckoo_get(g, item.here + j * g->width) == item.here_symbol + j;
         copies += cuckoo_get(g, item.other + j * g->width) == item.other_symbol + j;
     }
-    return copies;
+    return copies == 0 ? 1 : copies;
 }
 
 static void cuckoo_state(const tamis_filter *f, struct tamis__state *state) {
