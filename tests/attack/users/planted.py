@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""planted.py TAMIS STRANGER [--full]: what another user puts where the command writes
+"""planted.py TAMIS STRANGER [--full] [--count=N]: what another user puts where the command writes
 
 In a directory where everybody may create files, the stranger plants a link to the victim's file, a
 pipe, a directory, or a file of its own at the names that the command could use: FILE.part,
@@ -221,7 +221,9 @@ def swapped(session, victim, runs):
     for i in range(runs):
         path = os.path.join(place, "f")
         words = [["build", "-q", "-f", "-o", path], ["uniq", "-q", "-c", "--save", path],
-                 ["build", "-q", "-f", "--memory", "64Ki", "-o", path]][i % 3]
+                 ["build", "-q", "-f", "--memory", "64Ki", "-o", path],
+                 ["plan", "-n", "1000", "--svg", path]]
+        words = words[i % (4 if session.full else 3)] # plan takes a while
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path) # a link by now, which the command would follow, as documented
         done = session.run(victim, *words, input=NEW, env={"TMPDIR": place})
@@ -245,7 +247,7 @@ def test(session):
     planted_names(session, table, 1 if session.full else 11)
     for victim in (users.VICTIM_ROOT, users.VICTIM):
         forged_journal(session, victim)
-        swapped(session, victim, 500 if session.full else 12)
+        swapped(session, victim, session.pick(12, 500))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""races.py TAMIS STRANGER [--full]: files that another user changes while the command reads them
+"""races.py TAMIS STRANGER [--full] [--count=N]: files that another user changes while the command reads them
 
 The stranger owns a filter, its journal or a dump of RedisBloom, and changes numbers in it (counts,
 lengths, piece numbers, stages), truncates it and replaces it, while root and another user query it,
@@ -136,7 +136,7 @@ def race(session, target, runs, what):
 
 
 def test(session):
-    runs = 1000 if session.full else 40
+    runs = session.pick(40, 1000)
     place = session.place("made", 0o700)
     race(session, journal_target(session, place), runs, "journal runs")
     for what, targets in (("dump runs", list(dump_targets(session, place))),

@@ -16,6 +16,9 @@ import time
 
 VICTIM_ROOT, VICTIM, STRANGER = 0, 60001, 60002
 LIMIT = 30  # seconds: a command that takes longer hangs
+# A sanitizer reports with an exit code that the command does not have.
+SANITIZERS = {name + "_OPTIONS": os.environ.get(name + "_OPTIONS", "") + ":exitcode=99"
+              for name in ("ASAN", "UBSAN", "TSAN", "LSAN")}
 
 
 class Session:
@@ -24,9 +27,10 @@ class Session:
     def __init__(self, name, words):
         self.name = name
         self.full = "--full" in words
+        self.runs = [int(w[8:]) for w in words if w.startswith("--count=")] or [None]
         words = [w for w in words if not w.startswith("--")]
         if len(words) != 2:
-            raise SystemExit("usage: %s TAMIS STRANGER [--full]" % name)
+            raise SystemExit("usage: %s TAMIS STRANGER [--full] [--count=N]" % name)
         self.tamis, self.stranger = map(os.path.abspath, words)
         self.counts = {}
         self.failures = 0
@@ -50,6 +54,10 @@ class Session:
             print("skipped: another user cannot run a program in %s" % self.directory)
             self.close()
             sys.exit(77)
+
+    def pick(self, normal, full):
+        """The number of runs: as --count gives it, or by the size of the run."""
+        return self.runs[0] or (full if self.full else normal)
 
     # ---- files
 
@@ -84,11 +92,13 @@ class Session:
 
     def run(self, user, *words, **options):
         """Runs the command; a result of None: it did not end."""
+        environment = dict(os.environ, **SANITIZERS, **options.pop("env", {}))
         try:
             return subprocess.run([self.tamis, *map(str, words)], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, timeout=options.pop("limit", LIMIT),
                                   preexec_fn=self.become(user), cwd=self.directory,
-                                  input=options.pop("input", b""), check=False, **options)
+                                  input=options.pop("input", b""), check=False,
+                                  env=environment, **options)
         except subprocess.TimeoutExpired:
             return None
 
