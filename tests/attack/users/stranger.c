@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../support/journals.h"
+#include "support/journals.h"
 
 #define RANGES_MAX 4096
 #define EVIL_MAX 64  /* bytes that are changed at once */
