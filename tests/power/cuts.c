@@ -127,7 +127,8 @@ static void each_name(const char *directory,
     DIR *dir = opendir(path_in(directory, "."));
     const struct dirent *entry;
     while (dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.') call(directory, entry->d_name);
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) call(directory, name);
     }
     if (dir != NULL) closedir(dir);
 }
@@ -591,9 +592,15 @@ static void cut_everywhere(uint64_t random, uint64_t step) {
     }
     cut_randomly(random);
     count_up("random cuts", random);
+}
+
+static void cut_without_syncs(void) {
     control = true;
     damaged = 0;
-    cut_randomly(100);
+    for (size_t at = run.count < 8 ? 0 : run.count - 8; at <= run.count; at++) {
+        check_cut((struct cut){at, DATA_LOST, NAMES_KEPT, {1}, 0});
+    }
+    cut_randomly(20);
     control = false;
     CHECK(damaged > 0, "%s: without syncs nothing is damaged: the cuts prove nothing",
           run.scenario);
@@ -605,7 +612,6 @@ struct scenario {
     const char *setup;   /* of the directory "work"; NULL: as the one before left it, cut */
     const char *command; /* is recorded */
     bool updatable;
-    size_t cut; /* pages in the middle of the file that are written before the cut */
 };
 
 static void start_state(const struct scenario *s) {
@@ -666,6 +672,7 @@ static void run_scenario(const struct scenario *s, const struct bytes *old) {
     check_log();
     cut_everywhere(large ? run_pick(5, 40, 10000) : run_pick(20, 150, 10000),
                    run.count / run_pick(10, large ? 30 : 60, OPS_MAX) + 1);
+    cut_without_syncs();
     count_up("scenarios", 1);
     count_up("operations", run.count);
     bytes_free(&before);
@@ -679,29 +686,32 @@ static void finish_scenario(void) {
 
 static const struct scenario scenarios[] = {
     {"save a new file", "rm -f *; seq 20000 >k", "exec \"$TAMIS\" build -q -k bloom -o f.tamis k",
-     true, 0},
-    {"build -f", "seq 30000 40000 >k", "exec \"$TAMIS\" build -q -f -k fuse -o f.tamis k", false,
-     0},
+     true},
+    {"build -f", "seq 30000 40000 >k", "exec \"$TAMIS\" build -q -f -k fuse -o f.tamis k", false},
+    {"build -f, with a named temporary file", "seq 50000 60000 >k",
+     "POWER_NAMED=1 exec \"$TAMIS\" build -q -f -k fuse -o f.tamis k", false},
+    {"save a new file, with a named temporary file", "rm -f f.tamis",
+     "POWER_NAMED=1 exec \"$TAMIS\" build -q -k bloom -o f.tamis k", true},
     {"replace by another system's filter",
      "rm -f f.tamis; \"$TAMIS\" build -q --to guava -p 1% -o f.tamis k; seq 5000 >k",
-     "exec \"$TAMIS\" build -q -f --to guava -p 1% -o f.tamis k", false, 0},
+     "exec \"$TAMIS\" build -q -f --to guava -p 1% -o f.tamis k", false},
     {"commit by replacement",
      "rm -f f.tamis; \"$TAMIS\" build -q -k cuckoo -n 100k -o f.tamis k; seq 6000 6100 >k",
-     "exec \"$TAMIS\" add -q f.tamis k", true, 0},
+     "exec \"$TAMIS\" add -q f.tamis k", true},
     {"uniq --save, a new file", "rm -f f.tamis",
-     "exec \"$TAMIS\" uniq -q --save f.tamis k >/dev/null", true, 0},
-    {"uniq --save", "seq 9000 >k", "exec \"$TAMIS\" uniq -q --save f.tamis k >/dev/null", true, 0},
+     "exec \"$TAMIS\" uniq -q --save f.tamis k >/dev/null", true},
+    {"uniq --save", "seq 9000 >k", "exec \"$TAMIS\" uniq -q --save f.tamis k >/dev/null", true},
 };
 
 static const struct scenario in_place = {
     "commit in place",
     "rm -f *; seq 5 >k; \"$TAMIS\" build -q -k block -n 14M -o f.tamis k; seq 6 8 >k",
-    "exec \"$TAMIS\" add -q f.tamis k", true, 0};
+    "exec \"$TAMIS\" add -q f.tamis k", true};
 static const struct scenario recovery = {"complete the update of another process", NULL,
-                                         "exec \"$TAMIS\" add -q f.tamis /dev/null", true, 0};
+                                         "exec \"$TAMIS\" add -q f.tamis /dev/null", true};
 static const struct scenario over_journal = {"build -f over an incomplete update", NULL,
                                              "exec \"$TAMIS\" build -q -f -k block -o f.tamis k",
-                                             true, 0};
+                                             true};
 
 /* The scenarios with a large file: one is left torn for the next two. */
 static void large_scenarios(void) {

@@ -3,13 +3,15 @@
  *     POWER_LOG=log LD_PRELOAD=.../librecord.so tamis add ...
  *
  * A call is logged after it succeeded, as one record (record.h).  Calls go to the kernel directly,
- * not to the next library.  Files are identified by their inode, names by their last component:
- * cuts.c works in one directory.  It compares the directory with what the log makes of it, so a
- * call that is missing here does not go unnoticed. */
+ * not to the next library.  With POWER_NAMED files without a name cannot be created, as on some
+ * file systems.  Files are identified by their inode, names by their last component: cuts.c works
+ * in one directory.  It compares the directory with what the log makes of it, so a call that is
+ * missing here does not go unnoticed. */
 #define _GNU_SOURCE 1
 #undef _FILE_OFFSET_BITS /* both names of a call are wanted, not one for the other */
 #include "record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -71,6 +73,10 @@ static uint64_t inode_named(int directory, const char *name) {
 static int open_logged(int directory, const char *path, int flags, mode_t mode) {
     struct stat st;
     const int existed = fstatat(directory, path, &st, 0) == 0;
+    if ((flags & O_TMPFILE) == O_TMPFILE && getenv("POWER_NAMED") != NULL) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
     const int fd = (int)syscall(SYS_openat, directory, path, flags, mode);
     if (fd < 0) return fd;
     const uint64_t inode = inode_of(fd);
