@@ -58,15 +58,18 @@ tamis_status tamis__filter_trust(const tamis_filter *f);
 
 /* ---- self_check.c: filters built with tamis_options.check */
 
-/* Keys of the caller, who keeps them: hashes, or bytes and lengths. */
+struct tamis__keys;
+
+/* Where all keys are found again, in one of these. */
 struct tamis__given {
-    const uint64_t *hashes;
+    struct tamis__keys *collected;  /* with tamis__keys_keep */
+    const uint64_t *hashes, *upper; /* `upper`: the other halves of wide hashes, or NULL */
     const void *const *keys;
     const size_t *lengths;
     size_t count;
 };
 
-/* Seals the filter, then queries all keys: those in `given`, or if that is NULL in `kept`.  E_LOST
+/* Seals the filter, then queries all keys: those in `given`, or if it is NULL in `kept`.  E_LOST
  * if one is missing or if these are not the keys that came; E_NOMEM, E_IO. */
 tamis_status tamis__self_check(tamis_filter *f, const struct tamis__kept *kept,
                                const struct tamis__given *given, unsigned threads);

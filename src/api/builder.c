@@ -44,6 +44,7 @@ struct tamis_builder {
     struct tamis__keys *keys;        /* collect */
     struct tamis__sequence sequence; /* ordered */
     struct tamis__kept kept;         /* options.check: to query all keys at the end */
+    bool given;                      /* and the caller keeps them */
 };
 
 static const struct tamis__family *family_of(const struct tamis_builder *b) {
@@ -141,7 +142,10 @@ static const struct way ordered = {ordered_open, ordered_add, ordered_finish};
 /* -------------------------------------------------------------------- collect */
 
 static tamis_status collect_open(struct tamis_builder *b, const char *temporary) {
-    return tamis__keys_create(&b->settings.allocator, b->options.memory, temporary, &b->keys);
+    const tamis_status status =
+        tamis__keys_create(&b->settings.allocator, b->options.memory, temporary, &b->keys);
+    if (status == TAMIS_OK && b->options.check && !b->given) tamis__keys_keep(b->keys);
+    return status;
 }
 
 static tamis_status collect_add(struct tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
@@ -336,10 +340,11 @@ static tamis_status copy_parameters(struct tamis_builder *b) {
 /* For the self-check.  `given`: the caller keeps the keys. */
 static tamis_status open_kept(struct tamis_builder *b, bool given, const char *temporary) {
     if (!b->options.check) return TAMIS_OK;
-    const uint64_t memory = given ? 0 : b->options.memory;
+    const uint64_t memory = b->way == &direct && !given ? b->options.memory : 0;
     const tamis_status status =
         tamis__kept_open(&b->kept, &b->settings.allocator, &b->spec.hashing, memory, temporary);
-    b->kept.sums_only = given;
+    b->given = given;
+    b->kept.sums_only = given || b->way != &direct; /* they have all hashes already */
     return status;
 }
 
@@ -423,7 +428,8 @@ uint64_t tamis_builder_count(const tamis_builder *b) {
 static tamis_status builder_take(tamis_builder *b, const uint64_t *lo, const uint64_t *hi,
                                  size_t count) {
     size_t done = 0;
-    if (!b->options.check) return b->way->add(b, lo, hi, count, &done);
+    const bool kept = b->options.check && (b->given || b->way != &collect);
+    if (!kept) return b->way->add(b, lo, hi, count, &done);
     tamis__mutex_lock(&b->mutex);
     tamis_status status = tamis__kept_reserve(&b->kept, count);
     tamis__mutex_unlock(&b->mutex);
@@ -470,12 +476,23 @@ tamis_status tamis_builder_add(tamis_builder *b, const void *key, size_t length)
 
 /* ------------------------------------------------------------------- finishing */
 
+/* Queries all keys, where they are. */
+static tamis_status builder_check(const tamis_builder *b, const struct tamis__given *given,
+                                  tamis_filter *f) {
+    const struct tamis__sequence *s = &b->sequence;
+    struct tamis__given own = {.collected = b->keys, .count = s->count};
+    own.hashes = s->lo;
+    own.upper = s->hi;
+    if (given == NULL && b->way != &direct) given = &own;
+    return tamis__self_check(f, &b->kept, given, b->spec.threads);
+}
+
 /* `given`: the keys, if the caller keeps them; else NULL. */
 static tamis_status builder_finish(tamis_builder *b, const struct tamis__given *given,
                                    tamis_filter **out) {
     tamis_status status = b->way->finish(b, out);
     if (status == TAMIS_OK && b->options.check) {
-        status = tamis__self_check(*out, &b->kept, given, b->spec.threads);
+        status = builder_check(b, given, *out);
     }
     if (status != TAMIS_OK) {
         const int why = errno;

@@ -1,11 +1,12 @@
 /* self_check.c - tamis_options.check: no bit that flips during a build becomes a false negative
  *
  * When the filter is built, its sum is formed: XXH3 of its table, its shape and its hashing.  Then
- * all keys are read again, from a source whose own sum is verified (kept.h, or the caller's
- * arrays), and queried.  The queries use a second object that is attached to the same table after
- * the sum was formed: what they find depends on nothing but what the sum covers.  The filter keeps
- * the sum, its seal, and every encoding is followed by its comparison: the table that all keys were
- * found in is the table whose bytes and checksums were made.
+ * all keys are read again, from where they were collected or a copy (kept.h) or the caller's
+ * arrays, with a sum that was formed when they came, and queried.  The queries use a second object
+ * that is attached to the same table after the sum was formed: what they find depends on nothing
+ * but what the sum covers.  The filter keeps the sum, its seal, and every encoding is followed by
+ * its comparison: the table that all keys were found in is the table whose bytes and checksums were
+ * made.
  *
  * The bytes of a compatible format, which may have no checksums, have a sum of their own.
  *
@@ -16,6 +17,8 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "build/keys.h"
+#include "core/bits.h"
 #include "core/parallel.h"
 #include "file/native.h"
 
@@ -81,8 +84,8 @@ tamis_status tamis__seal_verify_bytes(const tamis_filter *f, const uint8_t *byte
 struct check {
     const struct tamis__given *given;
     const struct tamis__kept *kept;
+    struct tamis__keys *keys; /* given->collected; or NULL */
     const tamis_filter *filter;
-    size_t each; /* keys of a unit of the caller's arrays */
     atomic_uint_fast64_t count, sum;
 };
 
@@ -114,29 +117,52 @@ static tamis_status query_words(struct check *c, const uint64_t *words, size_t c
     return status;
 }
 
+/* Queries hashes that are mixed.  Their sum is that of the mixed ones. */
+static tamis_status query_mixed(struct check *c, const uint64_t *words, size_t count) {
+    uint64_t lo[TAMIS__HASHED_AT_ONCE];
+    size_t lost = 0;
+    for (size_t at = 0, n; at < count && lost == 0; at += n) {
+        n = count - at < TAMIS__HASHED_AT_ONCE ? count - at : TAMIS__HASHED_AT_ONCE;
+        for (size_t i = 0; i < n; i++) lo[i] = tamis__unmix64(words[at + i]);
+        lost = n - c->filter->ops->contains_batch(c->filter, lo, NULL, n, NULL);
+    }
+    atomic_fetch_add(&c->count, count);
+    atomic_fetch_add(&c->sum, tamis__kept_sum(words, NULL, count));
+    return lost == 0 ? TAMIS_OK : TAMIS_E_LOST;
+}
+
+static bool find_unit(const struct check *c, uint64_t unit, uint64_t *buffer,
+                      const uint64_t **words, size_t *count) {
+    return c->keys != NULL ? tamis__keys_unit(c->keys, unit, buffer, words, count)
+                           : tamis__kept_unit(c->kept, unit, buffer, words, count);
+}
+
 static tamis_status check_kept(void *context, uint64_t unit) {
     struct check *c = (struct check *)context;
     const tamis_allocator *a = &c->kept->allocator;
-    const size_t bytes = c->kept->file_words == 0 ? 0 : TAMIS__KEPT_UNIT * sizeof(uint64_t);
+    const bool spilled = c->keys != NULL ? tamis__keys_spilled(c->keys) : c->kept->file_words != 0;
+    const size_t bytes = spilled ? TAMIS__KEPT_UNIT * sizeof(uint64_t) : 0;
     uint64_t *buffer = bytes == 0 ? NULL : tamis__alloc(a, bytes);
     if (bytes != 0 && buffer == NULL) return TAMIS_E_NOMEM;
     const uint64_t *words;
     size_t count;
     tamis_status status = TAMIS_E_IO;
-    if (tamis__kept_unit(c->kept, unit, buffer, &words, &count)) {
-        status = query_words(c, words, count);
+    if (find_unit(c, unit, buffer, &words, &count)) {
+        status = c->keys != NULL ? query_mixed(c, words, count) : query_words(c, words, count);
     }
     if (buffer != NULL) tamis__release(a, buffer, bytes);
     return status;
 }
+
+#define GIVEN_UNIT ((size_t)1 << 16)
 
 /* Keys are hashed again. */
 static tamis_status check_given(void *context, uint64_t unit) {
     struct check *c = (struct check *)context;
     const struct tamis__given *g = c->given;
     uint64_t lo[TAMIS__HASHED_AT_ONCE], hi[TAMIS__HASHED_AT_ONCE];
-    size_t at = (size_t)unit * c->each;
-    const size_t end = g->count - at < c->each ? g->count : at + c->each;
+    size_t at = (size_t)unit * GIVEN_UNIT;
+    const size_t end = g->count - at < GIVEN_UNIT ? g->count : at + GIVEN_UNIT;
     tamis_status status = TAMIS_OK;
     for (size_t n; at < end && status == TAMIS_OK; at += n) {
         n = end - at < TAMIS__HASHED_AT_ONCE ? end - at : TAMIS__HASHED_AT_ONCE;
@@ -144,25 +170,26 @@ static tamis_status check_given(void *context, uint64_t unit) {
             tamis__hash_keys(&c->kept->hashing, c->filter->settings.portable, g->keys + at,
                              g->lengths + at, n, lo, hi);
         }
-        status = query(c, g->keys != NULL ? lo : g->hashes + at, hi, n);
+        const uint64_t *upper = g->upper != NULL ? g->upper + at : hi;
+        status = query(c, g->keys != NULL ? lo : g->hashes + at, upper, n);
     }
     return status;
 }
 
-#define GIVEN_UNIT ((size_t)1 << 16)
-
 static tamis_status check_keys(struct check *c, unsigned threads) {
+    uint64_t count = c->kept->count, sum = c->kept->sum;
     tamis_status status;
-    if (c->given != NULL) {
-        c->each = GIVEN_UNIT;
-        status = tamis__parallel(threads, (c->given->count + GIVEN_UNIT - 1) / GIVEN_UNIT,
-                                 check_given, c);
+    if (c->keys != NULL) {
+        tamis__keys_expected(c->keys, &count, &sum);
+        status = tamis__parallel(threads, tamis__keys_units(c->keys), check_kept, c);
+    } else if (c->given != NULL) {
+        status =
+            tamis__parallel(threads, tamis__div_up(c->given->count, GIVEN_UNIT), check_given, c);
     } else {
         status = tamis__parallel(threads, tamis__kept_units(c->kept), check_kept, c);
     }
     if (status != TAMIS_OK) return status;
-    const bool same = atomic_load(&c->count) == c->kept->count &&
-                      atomic_load(&c->sum) == c->kept->sum &&
+    const bool same = atomic_load(&c->count) == count && atomic_load(&c->sum) == sum &&
                       tamis__hashing_equal(&c->filter->hashing, &c->kept->hashing);
     return same ? TAMIS_OK : TAMIS_E_LOST;
 }
@@ -207,6 +234,7 @@ static tamis_status check_table(const tamis_filter *f, const uint8_t *table, uin
 tamis_status tamis__self_check(tamis_filter *f, const struct tamis__kept *kept,
                                const struct tamis__given *given, unsigned threads) {
     struct check c = {.given = given, .kept = kept};
+    if (given != NULL) c.keys = given->collected;
     uint8_t *exported;
     uint64_t length;
     atomic_init(&c.count, 0);

@@ -1,9 +1,10 @@
-/* kept.h - a second copy of the hashes that a builder was given, for the self-check
+/* kept.h - a copy of the hashes that a builder was given, for the self-check
  *
- * A build moves, sorts and drops the hashes that it collects, so it cannot prove that none was
- * lost.  With tamis_options.check the builder keeps them here as well: in the order in which they
- * came, in memory or, if memory is limited, in a nameless temporary file, and a sum of them all
- * that is formed before they are stored.  A bit that flips in this copy changes the sum.
+ * A builder that adds each key to the filter at once has none to query at the end.  With
+ * tamis_options.check it keeps the hashes here: in the order in which they came, in memory or, if
+ * memory is limited, in a nameless temporary file, and a sum of them all that is formed before they
+ * are stored.  A bit that flips in this copy changes the sum.  Builders that collect the hashes
+ * anyway only form the sum (keys.h has its own).
  *
  *     term  mix64(lo ^ mix64(hi)): a bijection of either half, so one flipped bit changes it
  *     sum   of all terms, modulo 2^64, in any order: threads add up parts of it

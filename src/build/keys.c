@@ -17,9 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/kept.h"
 #include "build/keys_group.h"
 #include "build/keys_runs.h"
 #include "core/bits.h"
+#include "core/io.h"
 #include "core/mutex.h"
 #include "core/parallel.h"
 
@@ -43,6 +45,9 @@ struct tamis__keys {
     uint64_t held_bytes, held_limit; /* of the pieces; runs are spilled at the limit; 0: never */
     struct tamis__runs runs;
     const uint64_t *borrowed; /* or the caller's array, not mixed */
+
+    bool keep; /* all hashes; and what is stored, in pieces and runs: */
+    uint64_t kept_count, kept_sum;
 
     bool sealed, again; /* shards may be read more than once */
     uint64_t *grouped;  /* sealed without runs: by shard, and by the next lg_parts bits */
@@ -124,6 +129,7 @@ static void free_pieces(struct tamis__keys *k, struct piece **list) {
 }
 
 void tamis__keys_drop(struct tamis__keys *k) {
+    if (k->keep) return;
     if (k->filling != NULL) push_piece(&k->full, k->filling);
     k->filling = NULL;
     free_pieces(k, &k->full);
@@ -135,6 +141,7 @@ void tamis__keys_drop(struct tamis__keys *k) {
 
 void tamis__keys_free(struct tamis__keys *k) {
     if (k == NULL) return;
+    k->keep = false;
     tamis__keys_drop(k);
     tamis__release(&k->allocator, k->start, k->start_bytes);
     tamis__mutex_close(&k->mutex);
@@ -148,7 +155,7 @@ void tamis__keys_free(struct tamis__keys *k) {
 struct shares {
     const tamis_allocator *allocator;
     struct tamis__stretch *stretches;
-    struct piece **pieces; /* that they are, freed when done; NULL for the caller's array */
+    struct piece **pieces; /* to be freed when done; NULL: kept */
     size_t count;
     unsigned threads, lg, shift;
     uint64_t *next; /* per thread and part: counts, then the next position */
@@ -202,7 +209,7 @@ static void share_out(const struct tamis__keys *k, struct shares *s) {
         s->stretches[s->count++] = (struct tamis__stretch){k->borrowed + from, end - from, true};
     }
     for (struct piece *p = k->full; p != NULL; p = p->next) {
-        s->pieces[s->count] = p;
+        s->pieces[s->count] = k->keep ? NULL : p;
         s->stretches[s->count++] = (struct tamis__stretch){p->hash, p->count, false};
     }
 }
@@ -227,8 +234,10 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
         share_out(k, &s);
         (void)tamis__parallel(s.threads, s.threads, count_share, &s);
         share_places(&s, start);
-        k->full = NULL;
-        k->held_bytes = 0;
+        if (!k->keep) {
+            k->full = NULL;
+            k->held_bytes = 0;
+        }
         (void)tamis__parallel(s.threads, s.threads, scatter_share, &s);
     }
     tamis__release(a, s.next, next_bytes);
@@ -241,6 +250,23 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
 
 /* All of this runs with the mutex locked. */
 
+/* These are stored once more, or (-1) once less, than before. */
+static void expect(struct tamis__keys *k, const uint64_t *hashes, size_t count, int times) {
+    if (!k->keep) return;
+    const uint64_t sum = tamis__kept_sum(hashes, NULL, count);
+    k->kept_count += times > 0 ? count : 0 - (uint64_t)count;
+    k->kept_sum += times > 0 ? sum : 0 - sum;
+}
+
+static void drop_repeats(struct tamis__keys *k, struct tamis__run *run) {
+    size_t count;
+    const uint64_t *hashes = tamis__run_hashes(run, &count);
+    expect(k, hashes, count, -1);
+    tamis__run_drop_repeats(run);
+    hashes = tamis__run_hashes(run, &count);
+    expect(k, hashes, count, 1);
+}
+
 /* Makes a run of some hashes of a piece that only this thread uses. */
 static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
     struct tamis__run *run = tamis__runs_begin(&k->runs, count);
@@ -248,7 +274,7 @@ static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size
     if (k->held_limit == 0) tamis__mutex_unlock(&k->mutex);
     tamis__run_fill(run, hashes, count);
     if (k->held_limit == 0) tamis__mutex_lock(&k->mutex);
-    if (k->held_limit != 0) tamis__run_drop_repeats(run);
+    if (k->held_limit != 0) drop_repeats(k, run);
     tamis__runs_append(&k->runs, run);
     return TAMIS_OK;
 }
@@ -259,7 +285,10 @@ static tamis_status make_runs(struct tamis__keys *k, struct piece *p) {
     for (size_t at = 0, n; at < p->count; at += n) {
         n = p->count - at < RUN_ROOM ? p->count - at : RUN_ROOM;
         const tamis_status status = make_run(k, p->hash + at, n);
-        if (status != TAMIS_OK) return status;
+        if (status != TAMIS_OK) {
+            expect(k, p->hash, at, 1);
+            return status;
+        }
     }
     p->count = 0;
     if (p->room > RUN_ROOM) p->room = RUN_ROOM;
@@ -341,6 +370,10 @@ static tamis_status add_locked(struct tamis__keys *k, const uint64_t *hashes, si
     while (count > 0 && status == TAMIS_OK) {
         const size_t room = room_left(k), n = count < room ? count : room;
         struct piece *p = k->filling;
+        for (size_t i = 0; k->keep && i < n; i++) {
+            k->kept_sum += tamis__kept_term(tamis__mix64(hashes[i]), 0);
+        }
+        k->kept_count += n;
         for (size_t i = 0; i < n; i++) p->hash[p->count + i] = tamis__mix64(hashes[i]);
         if (n != 0) p->count += n;
         k->count += n;
@@ -433,4 +466,43 @@ tamis_status tamis__keys_shard(struct tamis__keys *k, uint64_t shard, unsigned t
     *g = (struct tamis__group){.allocator = k->allocator};
     if (k->runs.first == NULL) return sealed_shard(k, shard, g);
     return tamis__runs_shard(&k->runs, shard, threads, g);
+}
+
+/* ---- the hashes that are kept */
+
+void tamis__keys_keep(struct tamis__keys *k) { k->keep = true; }
+
+bool tamis__keys_spilled(const struct tamis__keys *k) { return k->runs.file_hashes != 0; }
+
+void tamis__keys_expected(const struct tamis__keys *k, uint64_t *count, uint64_t *sum) {
+    *count = k->kept_count;
+    *sum = k->kept_sum;
+}
+
+static uint64_t file_units(const struct tamis__keys *k) {
+    return tamis__div_up(k->runs.file_hashes, TAMIS__KEPT_UNIT);
+}
+
+uint64_t tamis__keys_units(const struct tamis__keys *k) {
+    uint64_t units = file_units(k) + k->runs.count;
+    for (const struct piece *p = k->full; p != NULL; p = p->next) units++;
+    return units;
+}
+
+bool tamis__keys_unit(const struct tamis__keys *k, uint64_t unit, uint64_t *buffer,
+                      const uint64_t **words, size_t *count) {
+    const uint64_t from = unit * TAMIS__KEPT_UNIT, spilled = k->runs.file_hashes;
+    if (from < spilled) {
+        *count = (size_t)(spilled - from < TAMIS__KEPT_UNIT ? spilled - from : TAMIS__KEPT_UNIT);
+        *words = buffer;
+        return tamis__pread_all(k->runs.file, buffer, 8 * (uint64_t)*count, 8 * from);
+    }
+    unit -= file_units(k);
+    const struct tamis__run *run = k->runs.first;
+    for (; run != NULL && unit != 0; unit--) run = tamis__run_next(run);
+    const struct piece *p = run == NULL ? k->full : NULL;
+    for (; p != NULL && unit != 0; unit--) p = p->next;
+    *words = run != NULL ? tamis__run_hashes(run, count) : p->hash;
+    if (run == NULL) *count = p->count;
+    return true;
 }

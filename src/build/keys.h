@@ -39,6 +39,19 @@ tamis_status tamis__keys_add(struct tamis__keys *keys, const uint64_t *hashes, s
 tamis_status tamis__keys_borrow(const tamis_allocator *a, const uint64_t *hashes, size_t count,
                                 struct tamis__keys **out);
 
+/* Before the first add: hashes are kept until tamis__keys_free, to be read again after building,
+ * and summed up before they are stored (kept.h).  Takes 8 bytes a hash more if there is one shard,
+ * and no more memory otherwise. */
+void tamis__keys_keep(struct tamis__keys *keys);
+
+/* The hashes that are kept, mixed, in any order and in units, as tamis__kept_unit; and how many
+ * there should be with which sum.  Repeats may have been dropped, and then are not expected. */
+uint64_t tamis__keys_units(const struct tamis__keys *keys);
+bool tamis__keys_unit(const struct tamis__keys *keys, uint64_t unit, uint64_t *buffer,
+                      const uint64_t **words, size_t *count);
+bool tamis__keys_spilled(const struct tamis__keys *keys);
+void tamis__keys_expected(const struct tamis__keys *keys, uint64_t *count, uint64_t *sum);
+
 /* Hashes added, repeats included. */
 uint64_t tamis__keys_count(const struct tamis__keys *keys);
 

@@ -184,6 +184,13 @@ void tamis__run_drop_repeats(struct tamis__run *run) {
     run->start[RUN_PARTS] = at;
 }
 
+const uint64_t *tamis__run_hashes(const struct tamis__run *run, size_t *count) {
+    *count = run->hashes == NULL ? 0 : (size_t)run->start[RUN_PARTS];
+    return run->hashes;
+}
+
+const struct tamis__run *tamis__run_next(const struct tamis__run *run) { return run->next; }
+
 void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run) {
     run->next = NULL;
     if (runs->last == NULL) {

@@ -59,6 +59,11 @@ void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run);
  * repeats, and none of a run with even parts. */
 void tamis__run_drop_repeats(struct tamis__run *run);
 
+/* All of its hashes, while it is in memory. */
+const uint64_t *tamis__run_hashes(const struct tamis__run *run, size_t *count);
+/* The next one; NULL at the end. */
+const struct tamis__run *tamis__run_next(const struct tamis__run *run);
+
 /* Takes over a table of the same allocator for later runs; false: not needed. */
 bool tamis__runs_give(struct tamis__runs *runs, void *table, size_t bytes);
 
