@@ -89,6 +89,14 @@ static bool is_replaced(const struct save *s) {
     return true;
 }
 
+/* Until the new name is durable a power cut may bring the old file back, and it may be torn: its
+ * journal goes afterwards.  If the sync fails it stays: it does not fit the new file. */
+static void drop_journal(const struct save *s) {
+    if (access(s->journal, F_OK) == 0 && tamis__directory_sync(&s->directory)) {
+        (void)unlink(s->journal);
+    }
+}
+
 /* A journal that a crash left is void once the file is replaced; but while another process updates
  * the old file, the journal is in use. */
 static bool publish(struct save *s, bool *left) {
@@ -97,7 +105,7 @@ static bool publish(struct save *s, bool *left) {
     const bool done =
         !is_replaced(s) && tamis__draft_publish(&s->directory, &s->draft, s->replace, left);
     int why = errno;
-    if (done && (idle || s->over >= 0) && s->journal[0] != '\0') (void)unlink(s->journal);
+    if (done && (idle || s->over >= 0) && s->journal[0] != '\0') drop_journal(s);
     if (held >= 0) close(held);
     errno = why;
     return done;

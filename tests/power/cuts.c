@@ -8,10 +8,10 @@
  *   names   what a sync of the directory covered is there.  Of the later changes a prefix is there
  *           or, as some file systems have it, any subset in order
  *
- * Every prefix of the operations is cut in six ways (data kept, lost or zeros; names kept or lost),
- * and then at random.  In each state the library reads, maps and verifies the file, and completes
- * an update of it.  All must find the same filter, the old or the new one, byte for byte, and after
- * the last operation the new one.  A file that did not exist may be missing.
+ * Every prefix of the operations is cut with all its data kept, lost or zeros, each with every
+ * subset of the names, and then at random.  In each state the library reads, maps and verifies the
+ * file, and completes an update of it.  All must find the same filter, the old or the new one, byte
+ * for byte, and after the last operation the new one.  A file that did not exist may be missing.
  *
  * A file of 16 MiB that is updated in place stays where it is: only the pages of the log are
  * written and restored for each cut.
@@ -36,6 +36,7 @@
 #define PAGE 4096
 #define SECTOR 512
 #define OPS_MAX 100000
+#define SUBSETS_LG 4 /* of so many changes of names all subsets are tried */
 #define FILES_MAX 64
 #define NAMES_MAX 64
 #define LARGE ((uint64_t)4 << 20) /* files that stay where they are */
@@ -226,6 +227,7 @@ struct cut {
     enum names_mode names;
     struct rng rng;
     unsigned keep; /* of 16 pages, at random */
+    uint64_t mask; /* NAMES_SUBSET: bit i keeps the i-th change that no sync covers */
 };
 
 /* Operations that a sync of the file (-1: of the directory) covers. */
@@ -266,17 +268,24 @@ static bool changes_names(const struct op *op) {
            op->kind == RECORD_UNLINK;
 }
 
+/* Changes of names that no sync covers. */
+static unsigned names_pending(const struct cut *c) {
+    unsigned pending = 0;
+    for (size_t i = synced(c, -1); i < c->at; i++) pending += changes_names(&run.ops[i]);
+    return pending;
+}
+
 static void names_after(struct cut *c, struct names *n) {
     const size_t safe = synced(c, -1);
-    uint64_t pending = 0;
-    for (size_t i = safe; i < c->at; i++) pending += changes_names(&run.ops[i]);
-    uint64_t kept = c->names == NAMES_LOST ? 0 : pending;
+    const uint64_t pending = names_pending(c);
+    uint64_t kept = c->names == NAMES_LOST ? 0 : pending, mask = c->mask;
     if (c->names == NAMES_PREFIX) kept = rng_below(&c->rng, pending + 1);
     *n = run.before;
     for (size_t i = 0; i < c->at; i++) {
         if (!changes_names(&run.ops[i])) continue;
         if (i >= safe && kept-- == 0) break;
-        const bool lost = i >= safe && c->names == NAMES_SUBSET && rng_below(&c->rng, 2) == 0;
+        const bool lost = i >= safe && c->names == NAMES_SUBSET && (mask & 1) == 0;
+        if (i >= safe) mask >>= 1;
         if (!lost) apply_name(n, &run.ops[i]);
     }
 }
@@ -542,7 +551,7 @@ static void compare_name(const char *directory, const char *name) {
 }
 
 static void check_log(void) {
-    struct cut all = {run.count, DATA_KEPT, NAMES_KEPT, {1}, 16};
+    struct cut all = {.at = run.count, .data = DATA_KEPT, .names = NAMES_KEPT};
     make_state(&all);
     each_name("work", compare_name);
     CHECK(directory_entries(path_in("work", ".")) == directory_entries(path_in("cut", ".")),
@@ -577,6 +586,7 @@ static void cut_randomly(uint64_t count) {
         if (i % 4 == 0) c.at = run.count - (size_t)rng_below(&rng, 4); /* names change here */
         c.names = i % 2 == 0 ? NAMES_PREFIX : NAMES_SUBSET;
         c.keep = keep[rng_below(&rng, 3)];
+        c.mask = rng_next(&rng);
         c.rng.state = rng_next(&rng);
         check_cut(c);
     }
@@ -584,9 +594,11 @@ static void cut_randomly(uint64_t count) {
 
 static void cut_everywhere(uint64_t random, uint64_t step) {
     for (size_t at = 0; at <= run.count; at++) {
-        if (at % step != 0 && at != run.count) continue;
-        for (int i = 0; i < 6; i++) {
-            check_cut((struct cut){at, (enum data_mode)(i % 3), (enum names_mode)(i / 3), {1}, 0});
+        if (at % step != 0 && at + 10 < run.count) continue; /* the last ones change names */
+        struct cut c = {.at = at, .names = NAMES_SUBSET};
+        const unsigned pending = names_pending(&c);
+        for (c.mask = 0; c.mask >> (pending < SUBSETS_LG ? pending : SUBSETS_LG) == 0; c.mask++) {
+            for (c.data = DATA_KEPT; c.data < DATA_RANDOM; c.data++) check_cut(c);
         }
         count_up("prefixes", 1);
     }
@@ -598,7 +610,7 @@ static void cut_without_syncs(void) {
     control = true;
     damaged = 0;
     for (size_t at = run.count < 8 ? 0 : run.count - 8; at <= run.count; at++) {
-        check_cut((struct cut){at, DATA_LOST, NAMES_KEPT, {1}, 0});
+        check_cut((struct cut){.at = at, .data = DATA_LOST, .names = NAMES_KEPT});
     }
     cut_randomly(20);
     control = false;
@@ -636,7 +648,7 @@ static void keep_torn(void) {
     for (size_t done = 0; done < writes / 2; at++) {
         done += run.ops[at].kind == RECORD_WRITE && run.ops[at].file == run.large;
     }
-    struct cut half = {at, DATA_KEPT, NAMES_KEPT, {1}, 16};
+    struct cut half = {.at = at, .data = DATA_KEPT, .names = NAMES_KEPT};
     make_state(&half);
     for (const char *const *name = (const char *const[]){TARGET, TARGET ".journal", NULL};
          *name != NULL; name++) {
