@@ -11,6 +11,14 @@
  * through 64 KiB, 2.3 through 128 KiB, 2.9 through this, and no more through 1 MiB. */
 #define PIPE_BYTES (256 << 10)
 
+int descriptor_open(const char *path, int flags) {
+    int descriptor;
+    do {
+        descriptor = open(path, flags | O_CLOEXEC);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor_apart(descriptor);
+}
+
 int descriptor_apart(int descriptor) {
     if (descriptor < 0 || descriptor > STDERR_FILENO) return descriptor;
     const int apart = fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -6,6 +6,9 @@
  * their place.  -1 on failure, with errno. */
 int descriptor_apart(int descriptor);
 
+/* Opens a file, again if a signal interrupts that, on such a descriptor. */
+int descriptor_open(const char *path, int flags);
+
 /* Enlarges a pipe beyond the usual 64 KiB, where the system allows it: otherwise reader and writer
  * wait for each other at every block. */
 void descriptor_widen(int descriptor);

@@ -173,13 +173,13 @@ static void lock_or_die(const struct source *source, int descriptor) {
 static void container_lock(const struct source *source) {
     struct stat mine, named;
     for (;;) {
-        const int descriptor = descriptor_apart(open(source->path, O_RDONLY | O_CLOEXEC));
+        const int descriptor = descriptor_open(source->path, O_RDONLY);
         if (descriptor < 0) die("cannot open '%s': %s", source->path, strerror(errno));
         lock_or_die(source, descriptor);
-        if (fstat(descriptor, &mine) == 0 && stat(source->path, &named) == 0 &&
-            mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) {
-            return;
+        if (fstat(descriptor, &mine) != 0 || stat(source->path, &named) != 0) {
+            die("cannot open '%s': %s", source->path, strerror(errno));
         }
+        if (mine.st_ino == named.st_ino && mine.st_dev == named.st_dev) return;
         close(descriptor); /* the last holder has replaced the file */
     }
 }

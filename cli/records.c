@@ -160,7 +160,7 @@ void reader_close(struct reader *reader) {
 static int open_input(const char *name) {
     struct stat status;
     const bool named_pipe = stat(name, &status) == 0 && S_ISFIFO(status.st_mode);
-    return descriptor_apart(open(name, O_RDONLY | O_CLOEXEC | (named_pipe ? O_NONBLOCK : 0)));
+    return descriptor_open(name, O_RDONLY | (named_pipe ? O_NONBLOCK : 0));
 }
 
 static bool open_current(struct reader *reader) {
