@@ -1,4 +1,5 @@
 /* containers.c - entry points: files that hold several filters */
+#include <stddef.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -114,7 +115,7 @@ tamis_status tamis_container_filter(const tamis_container *c, size_t index, tami
     *out = NULL;
     if (c == NULL || index >= c->count) return TAMIS_E_ARGUMENT;
     if (!tamis__part_has_filter(c, index)) return TAMIS_E_PART;
-    tamis_status status = tamis__part_view(c, index, &view);
+    tamis_status status = tamis__part_view(c, index, &c->allocator, &view);
     if (status != TAMIS_OK) return status;
     status = tamis_clone(view, out);
     tamis_free(view);
@@ -134,10 +135,34 @@ tamis_status tamis__container_pick(const tamis_container *c, const char *part, t
 
 /* ------------------------------------------------------------------------ queries */
 
+/* A lookup has no status, so it should not run out of memory: the object of its filter, which is
+ * all that is allocated, is on the stack. */
+struct scratch {
+    _Alignas(max_align_t) uint8_t bytes[1024];
+    const tamis_allocator *more; /* for what does not fit */
+    bool used;
+};
+
+static void *scratch_alloc(void *context, size_t size) {
+    struct scratch *s = context;
+    if (s->used || size > sizeof s->bytes) return tamis__alloc(s->more, size);
+    s->used = true;
+    return s->bytes;
+}
+
+static void scratch_free(void *context, void *block, size_t size) {
+    struct scratch *s = context;
+    if (block != s->bytes) tamis__release(s->more, block, size);
+}
+
 static bool part_contains(const tamis_container *c, size_t index, const void *key, size_t length) {
+    struct scratch scratch;
+    scratch.more = &c->allocator;
+    scratch.used = false;
+    const tamis_allocator a = {.alloc = scratch_alloc, .free = scratch_free, .context = &scratch};
     tamis_filter *view;
     if (!tamis__part_has_filter(c, index)) return c->format->empty == TAMIS__EMPTY_MATCHES_ALL;
-    if (tamis__part_view(c, index, &view) != TAMIS_OK) return true;
+    if (tamis__part_view(c, index, &a, &view) != TAMIS_OK) return true;
     const bool maybe = tamis_contains(view, key, length);
     tamis_free(view);
     return maybe;

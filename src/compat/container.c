@@ -42,8 +42,9 @@ bool tamis__part_has_filter(const tamis_container *c, size_t index) {
     return c->parts[index].bytes != 0 || c->format->empty == TAMIS__EMPTY_IS_A_FILTER;
 }
 
-tamis_status tamis__part_view(const tamis_container *c, size_t index, tamis_filter **out) {
+tamis_status tamis__part_view(const tamis_container *c, size_t index, const tamis_allocator *a,
+                              tamis_filter **out) {
     const struct tamis__part *part = &c->parts[index];
-    const struct tamis__settings settings = {.codec = c->format->codec, .allocator = c->allocator};
+    const struct tamis__settings settings = {.codec = c->format->codec, .allocator = *a};
     return tamis__compat_decode(c->bytes + part->offset, part->bytes, &settings, NULL, out);
 }

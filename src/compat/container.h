@@ -75,6 +75,7 @@ void tamis__part_name(const tamis_container *c, size_t index, char name[TAMIS_PA
 
 bool tamis__part_has_filter(const tamis_container *c, size_t index);
 /* The filter of a part, over the bytes where they are. */
-tamis_status tamis__part_view(const tamis_container *c, size_t index, tamis_filter **out);
+tamis_status tamis__part_view(const tamis_container *c, size_t index, const tamis_allocator *a,
+                              tamis_filter **out);
 
 #endif

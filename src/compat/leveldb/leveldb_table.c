@@ -132,7 +132,7 @@ static tamis_status add_parts(tamis_container *c, const struct tamis__handle *ha
 static tamis_status part_has(const tamis_container *c, size_t part, const uint8_t *key,
                              uint64_t length, bool *has) {
     tamis_filter *f;
-    const tamis_status status = tamis__part_view(c, part, &f);
+    const tamis_status status = tamis__part_view(c, part, &c->allocator, &f);
     *has = c->parts[part].bytes != 0;
     if (status != TAMIS_OK) return status == TAMIS_E_NOMEM ? status : TAMIS_OK;
     *has = f->ops->contains(f, tamis__hash_key(&f->hashing, key, (size_t)length));
