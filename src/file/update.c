@@ -35,8 +35,6 @@
  * update in place takes. */
 #define IN_PLACE_FROM ((uint64_t)16 << 20)
 #define SHARE 8
-/* How often a file may be replaced while it is opened. */
-#define TRIES 100
 
 struct tamis__update {
     tamis_allocator allocator;
@@ -60,14 +58,14 @@ struct tamis__update {
 
 static tamis_status open_alone(struct tamis__update *u, int64_t wait_ms) {
     if (tamis__is_stream(u->path)) return TAMIS_E_UNSUPPORTED;
-    for (int i = 0; i < TRIES; i++) {
-        struct stat st;
+    for (;;) {
+        struct stat st, named;
         u->descriptor = tamis__open(u->path, O_RDWR | O_NONBLOCK, 0);
         if (u->descriptor < 0) return TAMIS_E_IO;
         const bool locked = tamis__lock(u->descriptor, TAMIS__LOCK_WRITER, true, wait_ms);
         if (!locked && errno == EAGAIN) return TAMIS_E_BUSY;
-        if (tamis__same_file(u->path, u->descriptor)) {
-            if (fstat(u->descriptor, &st) != 0) return TAMIS_E_IO;
+        if (fstat(u->descriptor, &st) != 0 || stat(u->path, &named) != 0) return TAMIS_E_IO;
+        if (st.st_ino == named.st_ino && st.st_dev == named.st_dev) {
             u->alone = locked && st.st_nlink == 1; /* another name would not find the journal */
             u->mappable = u->alone && tamis__file_is_private(&st);
             u->file_bytes = (uint64_t)st.st_size;
@@ -77,8 +75,6 @@ static tamis_status open_alone(struct tamis__update *u, int64_t wait_ms) {
         close(u->descriptor);
         u->descriptor = -1;
     }
-    errno = ESTALE;
-    return TAMIS_E_IO;
 }
 
 tamis_status tamis__update_begin(const char *path, int64_t wait_ms, const tamis_allocator *a,
