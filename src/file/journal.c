@@ -66,7 +66,7 @@ static bool write_journal(int fd, const uint8_t *head, const struct tamis__updat
         if (!tamis__pwrite_all(fd, set->table + from, bytes, at)) return false;
         at += bytes;
     }
-    return tamis__sync(fd);
+    return true;
 }
 
 /* In a directory where everybody may create files, another user's journal is not trusted. */
@@ -129,11 +129,12 @@ static tamis_status commit_with(struct commit *c, const char *path, int descript
     if (!tamis__directory_open(path, &c->directory)) return TAMIS_E_IO;
     c->journal = create_journal(c->name, path);
     if (c->journal < 0) return TAMIS_E_UNSUPPORTED;
-    if (!write_journal(c->journal, head, set) || !tamis__directory_sync(&c->directory)) {
+    const bool complete = write_journal(c->journal, head, set);
+    if (!complete || !tamis__sync(c->journal) || !tamis__directory_sync(&c->directory)) {
         const int why = errno;
         const bool gone = withdraw(c->name, c->journal);
         errno = why;
-        return gone ? TAMIS_E_IO : TAMIS_E_CHANGED;
+        return gone || !complete ? TAMIS_E_IO : TAMIS_E_CHANGED; /* an incomplete one is void */
     }
     if (!write_in_place(set, descriptor, written)) return TAMIS_E_CHANGED;
     if (unlink(c->name) == 0) return TAMIS_OK;
