@@ -1,5 +1,22 @@
 # Compiler options of the whole project: language, warnings, sanitizers, coverage.
 
+# Fuzzing: sanitizers and coverage in everything, and assertions.  TAMIS_FUZZ_ENGINE, if set, is
+# linked instead of libFuzzer, and CFLAGS select the instrumentation (tests/fuzz/build.sh).
+set(TAMIS_FUZZ_ENGINE "" CACHE STRING "a fuzzing engine to link instead of clang's libFuzzer")
+if(TAMIS_FUZZ)
+    if(NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "TAMIS_FUZZ needs clang, not ${CMAKE_C_COMPILER_ID}: add -DCMAKE_C_COMPILER=clang")
+    endif()
+    add_compile_options(-O2 -gline-tables-only -UNDEBUG)
+    set(TAMIS_WERROR OFF)
+    if(NOT TAMIS_FUZZ_ENGINE)
+        set(TAMIS_SANITIZE fuzzer-no-link,address,undefined,float-cast-overflow)
+        # Reporting every comparison takes two thirds of the time: only decoders do it (see
+        # tamis_fuzz_comparisons).
+        add_compile_options(-fno-sanitize-coverage=trace-cmp)
+    endif()
+endif()
+
 set(tamis_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
                    -Wmissing-prototypes)
 # Under a sanitizer the compiler warns about its own instrumentation.
@@ -24,6 +41,14 @@ if(TAMIS_COVERAGE)
     add_compile_options(--coverage -Og -fno-inline -DNDEBUG -DTAMIS_COVERAGE)
     add_link_options(--coverage)
 endif()
+
+# tamis_fuzz_comparisons(FILE...): the fuzzer learns the values that these files compare.
+function(tamis_fuzz_comparisons)
+    if(TAMIS_FUZZ AND NOT TAMIS_FUZZ_ENGINE)
+        set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS
+                                    -fsanitize-coverage=trace-cmp)
+    endif()
+endfunction()
 
 # tamis_compile(TARGET): C11 without extensions, all warnings, 64-bit file offsets on 32-bit
 # machines.  No fused multiply-add (Clang's default where the machine has it): sizes and rates, and

@@ -101,7 +101,7 @@ size_t mutate(uint8_t *bytes, size_t size, size_t room, struct rng *r) {
     return size;
 }
 
-#define KEYS 100
+#define KEYS 40
 
 /* Changes to a filter: as its decoder left it, and its copy. */
 static void change(tamis_filter *f) {
