@@ -1,7 +1,7 @@
 /* driver.c - runs a fuzz target as a plain test: the files named on the command line (or all
  * in the directories named), the target's seeds, and mutations of both from a fixed seed
  *
- *     fuzz_decode_any [--quick|--full] [--seed N] [--mutations N] [--write DIR] [FILE or DIR ...]
+ *     replay_NAME [--quick|--full] [--seed N] [--mutations N] [--write DIR] [FILE or DIR ...]
  *
  * --write puts the seeds into a directory: a corpus to start libFuzzer from. */
 #define _DEFAULT_SOURCE 1
