@@ -133,11 +133,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static struct meter meter;
     struct fuzz_input in = {data, data + size};
     const uint8_t how = fuzz_take(&in);
-    size_t length = (size_t)fuzz_take_number(&in, 2), journal_length = SIZE_MAX;
+    size_t length = (size_t)fuzz_take_number(&in, 2);
     const uint8_t *at = fuzz_take_bytes(&in, &length);
     uint8_t *file = fuzz_copy(at, length);
-    at = fuzz_take_bytes(&in, &journal_length);
-    uint8_t *journal = fuzz_copy(at, journal_length);
+    const size_t journal_length = fuzz_left(&in);
+    uint8_t *journal = fuzz_copy(in.at, journal_length);
     start();
     if ((how & HOW_DAMAGED) == 0) repair_sums(file, length);
     if ((how & HOW_DAMAGED_JOURNAL) == 0) {
