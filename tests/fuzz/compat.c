@@ -9,6 +9,7 @@
  * about the input, a filter that rejects its own bytes or gives other answers after them, a key
  * that is missing after it was added. */
 #include "../support/filters.h"
+#include "../support/vectors.h"
 #include "compat/common/crc.h"
 #include "fuzz.h"
 
@@ -148,6 +149,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
 }
 
+/* A DUMP of Redis, which compresses its strings; tamis does not. */
+static size_t dump_seed(size_t index, uint8_t *out, size_t room) {
+    static const char *const files[] = {
+        "redisbloom/cf-64-BUCKETSIZE2MAXITERATIONS10EXPANSION2-add-empty.dump",
+        "redisbloom/cf-16-BUCKETSIZE1MAXITERATIONS5EXPANSION1-add-one.dump",
+        "redisbloom/bf-0.01-100-add-one.dump", "redisbloom/bf-0.1-50-EXPANSION4-add-dups.dump"};
+    if (index >= sizeof files / sizeof *files) return 0;
+    struct vector_bytes file = vector_file(files[index]);
+    const size_t length = file.length < room - 2 ? file.length : room - 2;
+    out[0] = 0;
+    while (strcmp(tamis_format_at(out[0]), "redisbloom-dump") != 0) out[0]++;
+    out[1] = (uint8_t)(index % 2 == 0 ? HOW_DETECT : 0);
+    memcpy(out + 2, file.at, length);
+    vector_bytes_free(&file);
+    return 2 + length;
+}
+
 /* Filters of every format that can be created, of 0, 1, 20 and 100 keys. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t room) {
     static const size_t counts[] = {0, 1, 20, 100};
@@ -157,7 +175,7 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t room) {
     tamis_options o = TAMIS_OPTIONS_INIT;
     tamis_filter *f = NULL;
     const size_t which = index / 4;
-    if (which >= format_count()) return 0;
+    if (which >= format_count()) return dump_seed(index - 4 * format_count(), out, room);
     o.format = tamis_format_at(which);
     o.capacity = counts[index % 4];
     integer_keys(numbers, members, sizes, 100);
