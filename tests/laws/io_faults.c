@@ -1,4 +1,4 @@
-/* io_faults.c - every system call on files fails: the status tells whether the file is old or new
+/* io_faults.c - every system call on files fails: the status shows whether the file is old or new
  *
  * Each scenario is run again and again, with the N-th call of a class failing by each error that
  * the call may have (../faults/fault_at.c).  Errors come once, or permanently from a call on, as

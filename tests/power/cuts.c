@@ -36,7 +36,7 @@
 #define PAGE 4096
 #define SECTOR 512
 #define OPS_MAX 100000
-#define SUBSETS_LG 4 /* of so many changes of names all subsets are tried */
+#define SUBSETS_LG 4 /* up to this number of changed names, all subsets are tried */
 #define FILES_MAX 64
 #define NAMES_MAX 64
 #define LARGE ((uint64_t)4 << 20) /* files that stay where they are */
