@@ -67,7 +67,8 @@ enum lacking {
     NO_RANDOM = 16,         /* getrandom */
     NO_LOCKS = 32,          /* F_OFD_SETLK */
     NO_DIRECTORY_READ = 64, /* a directory that is only writable */
-    NO_DIRECTORY_SYNC = 128
+    NO_DIRECTORY_SYNC = 128,
+    NO_REMOVAL = 256 /* of files that exist, nor of their bytes */
 };
 static unsigned lacking;
 
@@ -196,9 +197,13 @@ WRAP(int, fsync, (int descriptor)) {
 }
 WRAP(void, sync, (void)) {}
 WRAP(int, ftruncate64, (int descriptor, off_t length)) {
+    if (lacks(NO_REMOVAL, EPERM)) return -1;
     return fails(CALL_FTRUNCATE) ? -1 : __real_ftruncate64(descriptor, length);
 }
-WRAP(int, unlink, (const char *path)) { return fails(CALL_UNLINK) ? -1 : __real_unlink(path); }
+WRAP(int, unlink, (const char *path)) {
+    if (access(path, F_OK) == 0 && lacks(NO_REMOVAL, EPERM)) return -1;
+    return fails(CALL_UNLINK) ? -1 : __real_unlink(path);
+}
 WRAP(int, unlinkat, (int at, const char *path, int flags)) {
     return fails(CALL_UNLINKAT) ? -1 : __real_unlinkat(at, path, flags);
 }
