@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """races.py TAMIS STRANGER [--full] [--count=N]: files that another user changes while the command reads them
 
-The stranger owns a filter, its journal or a dump of RedisBloom, and changes numbers in it (counts,
+The stranger owns a filter, its journal, a dump of RedisBloom or a table, and changes numbers in it (counts,
 lengths, piece numbers, stages), truncates it and replaces it, while root and another user query it,
 describe it and add to it.  The stranger may break its own file: the command reports that.  It must
 not die by a signal, hang, or print anything but one sentence.
@@ -18,6 +18,7 @@ import dump  # noqa: E402
 import users  # noqa: E402
 
 MANY, SOME = 60000, 200  # keys
+VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "vectors")
 
 
 class Target:
@@ -97,6 +98,15 @@ def native_targets(session, place):
         yield Target(kind, "f", ["8-192", "192-256", "192-%d" % len(data)], {"f": data})
 
 
+def container_targets():
+    """Files with several filters: the index at the end has offsets and lengths of all."""
+    for name in ("parquet/duckdb-multi.parquet", "leveldb/tb-bin.ldb",
+                 "rocksdb/sst-bloom10-small.sst"):
+        data = users.read(os.path.join(VECTORS, name))
+        ranges = ["%d-%d" % (max(0, len(data) - n), len(data)) for n in (60, 1000, 5000)]
+        yield Target(os.path.basename(name), "f", ranges, {"f": data})
+
+
 def commands(target, more):
     """What the victim runs, in turn."""
     from_format = ["--from", target.name] if target.name.startswith("redisbloom") else []
@@ -140,7 +150,8 @@ def test(session):
     place = session.place("made", 0o700)
     race(session, journal_target(session, place), runs, "journal runs")
     for what, targets in (("dump runs", list(dump_targets(session, place))),
-                          ("native runs", list(native_targets(session, place)))):
+                          ("native runs", list(native_targets(session, place))),
+                          ("container runs", list(container_targets()))):
         for target in targets:
             race(session, target, -(-runs // len(targets)), what)
 
