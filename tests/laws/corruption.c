@@ -301,6 +301,7 @@ int main(int argc, char **argv) {
     }
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO; k = tamis_kind_next(k)) {
         if (tallies[k].malformed == 0) continue;
+        count_up("malformed filters", tallies[k].malformed);
         printf("corruption: %s: %llu malformed filters, %llu accepted with repaired checksums\n",
                tamis_kind_name(k), (unsigned long long)tallies[k].malformed,
                (unsigned long long)tallies[k].accepted);
