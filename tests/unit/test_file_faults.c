@@ -1,4 +1,4 @@
-/* test_file_faults.c - whatever system call fails, a file is old or new, and the status tells which
+/* test_file_faults.c - whatever system call fails, a file is old or new, and the status shows which
  *
  * Every scenario is run once without a fault, then once for each call that it makes and each error
  * that the call may have, on systems that lack unnamed files, links, locks and so on.  After it:
@@ -437,7 +437,7 @@ static void test_other_processes(void **state) {
     remove_all();
 }
 
-/* A journal that cannot be removed: the status says that the file may have changed. */
+/* A journal that cannot be removed: E_CHANGED. */
 static void test_no_removal(void **state) {
     const struct scenario *s = scenario_of(commit);
     (void)state;
