@@ -252,6 +252,23 @@ tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, b
 
 /* ---- saving */
 
+/* The rule of the kernel (fs.protected_symlinks), which sees only the links that it follows: in a
+ * directory where everybody may create files, a link counts only if it is this user's or the
+ * directory's owner's. */
+static void link_check(const char *link) {
+    char directory[PATH_MAX];
+    struct stat status, parent;
+    const char *slash = strrchr(link, '/');
+    const size_t length = slash == NULL ? 0 : (size_t)(slash - link) + 1;
+    memcpy(directory, link, length);
+    strcpy(directory + length, ".");
+    if (lstat(link, &status) != 0 || !S_ISLNK(status.st_mode)) return;
+    if (stat(directory, &parent) != 0) return;
+    if (!(parent.st_mode & S_ISVTX) || !(parent.st_mode & S_IWOTH)) return;
+    if (status.st_uid == geteuid() || status.st_uid == parent.st_uid) return;
+    die("cannot write '%s': it is a link that another user has made", link);
+}
+
 /* Replaces `path`, which has room for PATH_MAX bytes, by the target of the link; false if it is not
  * a link. */
 static bool follow_link(char *path) {
@@ -270,11 +287,13 @@ static bool follow_link(char *path) {
 
 /* Follows symbolic links, also to a file that does not exist yet. */
 static const char *real_path(const char *path, char real[PATH_MAX]) {
-    if (realpath(path, real) != NULL) return real;
-    if (strlen(path) >= PATH_MAX) return path;
+    struct stat status;
+    if (strlen(path) >= PATH_MAX - 1) return path;
+    link_check(path);
+    /* realpath follows links that stat may not. */
+    if (stat(path, &status) == 0 && realpath(path, real) != NULL) return real;
     strcpy(real, path);
-    for (int links = 0; links < LINKS_MAX && follow_link(real); links++) {
-    }
+    for (int links = 0; links < LINKS_MAX && follow_link(real); links++) link_check(real);
     return real;
 }
 

@@ -81,8 +81,10 @@ tamis_status tamis__update_begin(const char *path, int64_t wait_ms, const tamis_
                                  struct tamis__update **out) {
     struct tamis__update *u = tamis__alloc(a, sizeof *u);
     if (u == NULL) return TAMIS_E_NOMEM;
+    struct stat st;
     *u = (struct tamis__update){.allocator = *a, .descriptor = -1};
-    u->path = realpath(path, NULL);
+    /* realpath also follows links of other users, which the system may refuse to follow. */
+    u->path = stat(path, &st) == 0 ? realpath(path, NULL) : NULL;
     tamis_status status = u->path == NULL ? TAMIS_E_IO : open_alone(u, wait_ms);
     if (status == TAMIS_OK) status = tamis__journal_finish(u->path, u->descriptor);
     if (status != TAMIS_OK) {

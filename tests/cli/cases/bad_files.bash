@@ -91,6 +91,17 @@ check 'no permission to list the directory: uniq' in='x\n' out='x\n' -- user ./t
 check 'no permission to list the directory: uniq again' in='x\ny\n' out='y\n' -- user ./tamis uniq -q --save blind/u.tamis
 chmod 755 blind
 
+# a link of another user in a directory where everybody may create files
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir sticky; chmod 1777 sticky; user ln -s "$PWD/elsewhere" sticky/out
+    check 'a link of another user: build' rc=2 err="'sticky/out': it is a link that another user has made" -- "$TAMIS" build -f -o sticky/out keys
+    check 'a link of another user: uniq' rc=2 in='x\n' out='' err='is a link that another user has made' -- "$TAMIS" uniq --save sticky/out
+    truth 'a link of another user: not followed' test ! -e elsewhere
+    ln -s "$PWD/elsewhere" sticky/own
+    check 'a link of the user is followed' -- "$TAMIS" build -q -f -o sticky/own keys
+    rm -rf sticky elsewhere
+fi
+
 # a temporary file that another user left
 mkdir shared; chmod 777 shared; echo left >shared/u.tamis.part; chmod 444 shared/u.tamis.part
 check 'a file of another user beside it does not matter' in='x\n' out='x\n' -- user ./tamis uniq -q --save shared/u.tamis
