@@ -24,13 +24,30 @@ static FILE *open_temporary(const char *path, char **name) {
     const size_t directory = slash == NULL ? 0 : (size_t)(slash - path) + 1;
     *name = (char *)need(directory + sizeof TEMPORARY_PREFIX "XXXXXX");
     memcpy(*name, path, directory);
-    strcpy(*name + directory, TEMPORARY_PREFIX "XXXXXX");
-    const int descriptor = mkstemp(*name);
+    int descriptor;
+    do {
+        strcpy(*name + directory, TEMPORARY_PREFIX "XXXXXX");
+        descriptor = mkstemp(*name);
+    } while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) return NULL;
     const mode_t mask = umask(0);
     umask(mask);
     (void)fchmod(descriptor, 0666 & ~mask);
-    return fdopen(descriptor, "w");
+    FILE *file = fdopen(descriptor, "w");
+    if (file == NULL) {
+        unlink(*name);
+        close(descriptor);
+        errno = ENOMEM;
+    }
+    return file;
+}
+
+static bool sync_file(FILE *file) {
+    int failed;
+    do {
+        failed = fsync(fileno(file));
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0;
 }
 
 /* A regular file is replaced atomically; a device or a link is written to directly. */
@@ -44,7 +61,7 @@ void svg_file_write(struct plot *plots, size_t count, const char *path) {
     if (good) {
         plot_svg(plots, count, to);
         good = fflush(to) == 0 && ferror(to) == 0;
-        if (good && file) good = fsync(fileno(to)) == 0 && rename(part, path) == 0;
+        if (good && file) good = sync_file(to) && rename(part, path) == 0;
     }
     const int why = errno;
     if (!good && file && to != NULL) unlink(part);
