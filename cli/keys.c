@@ -1,11 +1,15 @@
 /* keys.c - KEYOPTS: what was given, what the filter stores, and the two together */
+#define _POSIX_C_SOURCE 200809L /* fdopen */
+
 #include "keys.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "descriptor.h"
 #include "numbers.h"
 
 /* The choices of --as are in the order of tamis_key_type. */
@@ -89,7 +93,8 @@ bool key_options_take(struct key_options *keys, int id, const struct args *args)
 /* 32 hexadecimal digits, and white space around them. */
 static void read_secret(struct key_options *keys) {
     char text[256];
-    FILE *file = fopen(keys->key_file, "rb");
+    const int descriptor = descriptor_open(keys->key_file, O_RDONLY);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "rb");
     if (file == NULL) die("cannot open key file '%s': %s", keys->key_file, strerror(errno));
     const size_t length = fread(text, 1, sizeof text, file);
     const bool bad = ferror(file) != 0;
