@@ -242,11 +242,19 @@ static void uniq_summary(const struct uniq *u, const tamis_facts *facts) {
         text_fpr(fpr).at, text_bytes(facts->table_bytes).at);
 }
 
+/* Was there an earlier run?  If that cannot be known, nothing is printed. */
+static bool was_saved(const char *file) {
+    if (file == NULL) return false;
+    if (access(file, F_OK) == 0) return true;
+    if (errno != ENOENT) die("cannot open '%s': %s", file, strerror(errno));
+    return false;
+}
+
 static void uniq_start(struct uniq *u, const struct uniq_request *r) {
     const struct key_options *keys = &r->common.keys;
     u->hashing =
         (struct hashing){.form = keys->form, .delimiter = keys->delimiter, .by_hash = true};
-    if (r->common.file != NULL && access(r->common.file, F_OK) == 0) {
+    if (was_saved(r->common.file)) {
         tamis_facts facts;
         progress_opening(&r->common.run, "uniq");
         u->seen = uniq_reopen(r, &facts);
