@@ -274,7 +274,11 @@ static void link_check(const char *link) {
 static bool follow_link(char *path) {
     char to[PATH_MAX];
     const ssize_t length = readlink(path, to, sizeof to - 1);
-    if (length < 0) return false;
+    if (length < 0) {
+        /* Without knowing that it is no link it must not be replaced. */
+        if (errno == EIO || errno == ENOMEM) die("cannot write '%s': %s", path, strerror(errno));
+        return false;
+    }
     to[length] = '\0';
     const char *slash = strrchr(path, '/');
     const size_t directory = to[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
