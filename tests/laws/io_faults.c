@@ -13,7 +13,7 @@
  *
  * tests: full */
 #define _XOPEN_SOURCE 700
-#include "../faults/fault_at.h"
+#include "faults/fault_at.h"
 
 #include <dirent.h>
 #include <errno.h>
