@@ -252,9 +252,8 @@ tamis_facts filter_facts_changed(const tamis_filter *filter, uint64_t written, b
 
 /* ---- saving */
 
-/* The rule of the kernel (fs.protected_symlinks), which sees only the links that it follows: in a
- * directory where everybody may create files, a link counts only if it is this user's or the
- * directory's owner's. */
+/* Linux has this rule for links that it follows itself: in a directory where everybody may create
+ * files, a link counts only if it is this user's or the directory's owner's. */
 static void link_check(const char *link) {
     char directory[PATH_MAX];
     struct stat status, parent;

@@ -1,7 +1,6 @@
 /* fault_at.c - lets the N-th system call or allocation of a program fail, or kills it there
  *
- *     FAULT_CALL=write,sync FAULT_AT=7 FAULT_ERROR=ENOSPC LD_PRELOAD=.../libfault_at.so tamis add
- * ...
+ *     FAULT_CALL=write,sync FAULT_AT=7 FAULT_ERROR=ENOSPC LD_PRELOAD=LIBRARY tamis add FILE
  *
  * FAULT_CALL   classes of calls that are counted, or "all": see `classes`
  * FAULT_AT     the call that fails, from 1; "7+": all later ones as well; 0: only count

@@ -1,7 +1,7 @@
 /* io_faults.c - every system call on files fails: the status shows whether the file is old or new
  *
  * Each scenario is run again and again, with the N-th call of a class failing by each error that
- * the call may have (../faults/fault_at.c).  Errors come once, or permanently from a call on, as
+ * the call may have (fault_at.c).  Errors come once, or permanently from a call on, as
  * those of a full or broken disk.
  *
  *     OK         readers find the new file
