@@ -227,6 +227,7 @@ static const struct scenario scenarios[] = {
     {"save a new file", save_new, false, false, '-', true},
     {"save over a file", save_over, true, false, 'o', true},
     {"save after an update", save_update, true, false, 'o', true},
+    {"save over a file with a journal", save_over, true, true, 'n', false},
     {"commit", commit, true, false, 'o', false},
     {"finish a commit", finish, true, true, 'n', false},
     {"update", update, true, false, 'o', false},
