@@ -5,7 +5,9 @@
  * bits, and the salts of the attempts are a fixed sequence.  So hashes exist for which every
  * attempt at peeling fails.  The build then lists the keys that cannot be peeled.  Each set here is
  * such a set for some family; every family must build it, with and without threads, find every key,
- * keep its rate for others and read its own bytes back. */
+ * keep its rate for others and read its own bytes back.
+ *
+ * tests: full */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,10 +28,11 @@ static uint64_t seen(uint64_t inner) { return tamis__unmix64(inner); }
 
 /* ---- the sets.  Each fills `count` distinct hashes. */
 
-/* Equal in their upper 32 bits: all in the same slots of a fuse filter, at every attempt. */
+/* Equal in their upper 32 bits, up to 9 million of them: all in the same slots of a fuse filter, at
+ * every attempt. */
 static void same_top(uint64_t *hashes, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        hashes[i] = seen(UINT64_C(0x5bd1e99500000000) + i * UINT64_C(0x10001));
+        hashes[i] = seen(UINT64_C(0x5bd1e99500000000) + i * UINT64_C(0x1d1));
     }
 }
 
@@ -243,11 +246,27 @@ static void test_no_memory(void **state) {
     }
 }
 
+/* More keys in one shard than peeling can number: all are listed. */
+static void test_large_shard(void **state) {
+    const size_t count = TAMIS__PEEL_KEYS_MAX + 1000;
+    uint64_t *hashes = NEED(uint64_t, count);
+    (void)state;
+    same_top(hashes, count);
+    assert_true(check_build(TAMIS_FUSE, 0, hashes, count) >= 8);
+    assert_true(check_build(TAMIS_XOR, 0, hashes, count) >= 8);
+    free(hashes);
+}
+
 int main(int argc, char **argv) {
+    const bool full = argc > 1 && strcmp(argv[1], "--full") == 0;
     if (argc > 1 && strcmp(argv[1], "--quick") == 0) set_count = 4;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest long_tests[] = {
+        cmocka_unit_test(test_large_shard),
+    };
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return full ? failed + cmocka_run_group_tests(long_tests, NULL, NULL) : failed;
 }
