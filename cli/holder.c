@@ -1,13 +1,15 @@
 /* holder.c - see holder.h
  *
- * The kernel does not report who holds a lock of an open file description.  But /proc/PID/fdinfo/FD
- * lists the locks of each descriptor, of the processes that this user may inspect. */
+ * The kernel reports who holds a lock of a process, but not who holds one of an open file
+ * description (tamis) or flock(2).  /proc/PID/fdinfo/FD lists those of each descriptor, for the
+ * processes that this user may inspect. */
 #define _DEFAULT_SOURCE
 
 #include "holder.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +58,26 @@ static void name_process(const char *process, char holder[HOLDER_MAX]) {
              command, command[0] != '\0' ? ")" : "");
 }
 
+/* The process that has a lock of its own on the file; 0: none. */
+static long process_of_lock(const char *path) {
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return 0;
+    const bool found = fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(descriptor);
+    return found && lock.l_pid > 0 ? (long)lock.l_pid : 0;
+}
+
 void lock_holder(const char *path, char holder[HOLDER_MAX]) {
     struct stat status;
     char file[80];
+    const long process = process_of_lock(path);
     snprintf(holder, HOLDER_MAX, "a process of another user");
+    if (process != 0) {
+        snprintf(file, sizeof file, "%ld", process);
+        name_process(file, holder);
+        return;
+    }
     DIR *list = stat(path, &status) == 0 ? opendir("/proc") : NULL;
     if (list == NULL) return;
     snprintf(file, sizeof file, " %02x:%02x:%llu ", major(status.st_dev), minor(status.st_dev),

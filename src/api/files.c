@@ -318,6 +318,7 @@ tamis_status tamis_open(const char *path, const tamis_open_options *options, tam
 
 tamis_status tamis_open_any(const char *path, const tamis_open_options *options,
                             tamis_filter **filter, tamis_container **container) {
+    if (filter != NULL) *filter = NULL;
     if (container == NULL) return TAMIS_E_ARGUMENT;
     *container = NULL;
     return open_file(path, options, filter, container);
