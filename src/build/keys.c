@@ -250,23 +250,6 @@ static tamis_status group_all(struct tamis__keys *k, unsigned lg, unsigned shift
 
 /* All of this runs with the mutex locked. */
 
-/* These are stored once more, or (-1) once less, than before. */
-static void expect(struct tamis__keys *k, const uint64_t *hashes, size_t count, int times) {
-    if (!k->keep) return;
-    const uint64_t sum = tamis__kept_sum(hashes, NULL, count);
-    k->kept_count += times > 0 ? count : 0 - (uint64_t)count;
-    k->kept_sum += times > 0 ? sum : 0 - sum;
-}
-
-static void drop_repeats(struct tamis__keys *k, struct tamis__run *run) {
-    size_t count;
-    const uint64_t *hashes = tamis__run_hashes(run, &count);
-    expect(k, hashes, count, -1);
-    tamis__run_drop_repeats(run);
-    hashes = tamis__run_hashes(run, &count);
-    expect(k, hashes, count, 1);
-}
-
 /* Makes a run of some hashes of a piece that only this thread uses. */
 static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size_t count) {
     struct tamis__run *run = tamis__runs_begin(&k->runs, count);
@@ -274,7 +257,11 @@ static tamis_status make_run(struct tamis__keys *k, const uint64_t *hashes, size
     if (k->held_limit == 0) tamis__mutex_unlock(&k->mutex);
     tamis__run_fill(run, hashes, count);
     if (k->held_limit == 0) tamis__mutex_lock(&k->mutex);
-    if (k->held_limit != 0) drop_repeats(k, run);
+    if (k->held_limit != 0) {
+        uint64_t sum;
+        k->kept_count -= tamis__run_drop_repeats(run, &sum);
+        k->kept_sum -= sum;
+    }
     tamis__runs_append(&k->runs, run);
     return TAMIS_OK;
 }
@@ -286,7 +273,8 @@ static tamis_status make_runs(struct tamis__keys *k, struct piece *p) {
         n = p->count - at < RUN_ROOM ? p->count - at : RUN_ROOM;
         const tamis_status status = make_run(k, p->hash + at, n);
         if (status != TAMIS_OK) {
-            expect(k, p->hash, at, 1);
+            k->kept_count += at; /* they are in runs as well */
+            k->kept_sum += tamis__kept_sum(p->hash, NULL, at);
             return status;
         }
     }

@@ -10,6 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "build/kept.h"
 #include "core/io.h"
 #include "core/parallel.h"
 
@@ -154,34 +155,40 @@ void tamis__run_fill(struct tamis__run *run, const uint64_t *hashes, size_t coun
 
 /* Copies a part and drops hashes seen shortly before.  Keys that repeat so often that a part grows
  * large are nearly all of it, so a few places suffice to recognize them. */
-static size_t copy_without_repeats(const uint64_t *part, size_t count, uint64_t *to) {
+static size_t copy_without_repeats(const uint64_t *part, size_t count, uint64_t *to,
+                                   uint64_t *dropped_sum) {
     uint64_t seen[SEEN];
     size_t kept = 0;
     for (size_t i = 0; i < SEEN; i++) seen[i] = i ^ 1; /* a hash that belongs to another place */
     for (size_t i = 0; i < count; i++) {
         uint64_t *const place = &seen[part[i] & (SEEN - 1)];
-        if (*place == part[i]) continue;
-        to[kept++] = *place = part[i];
+        if (*place == part[i]) {
+            *dropped_sum += tamis__kept_term(part[i], 0);
+        } else {
+            to[kept++] = *place = part[i];
+        }
     }
     return kept;
 }
 
-void tamis__run_drop_repeats(struct tamis__run *run) {
+uint64_t tamis__run_drop_repeats(struct tamis__run *run, uint64_t *dropped_sum) {
     /* The standard deviation of a part is the root of its size, so chance does not double it. */
-    const uint64_t max = 2 * (run->start[RUN_PARTS] >> RUN_LG) + SEEN;
+    const uint64_t all = run->start[RUN_PARTS], max = 2 * (all >> RUN_LG) + SEEN;
     uint64_t at = 0;
+    *dropped_sum = 0;
     for (size_t p = 0; p < RUN_PARTS; p++) {
         const uint64_t from = run->start[p];
         size_t count = (size_t)(run->start[p + 1] - from);
         run->start[p] = at;
         if (count > max) {
-            count = copy_without_repeats(run->hashes + from, count, run->hashes + at);
+            count = copy_without_repeats(run->hashes + from, count, run->hashes + at, dropped_sum);
         } else if (at != from) {
             memmove(run->hashes + at, run->hashes + from, count * 8);
         }
         at += count;
     }
     run->start[RUN_PARTS] = at;
+    return all - at;
 }
 
 const uint64_t *tamis__run_hashes(const struct tamis__run *run, size_t *count) {

@@ -56,8 +56,9 @@ void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run);
 
 /* Drops duplicates if they would make a part, and so a shard, far larger than others:
  * a build within a memory limit must not depend on how often one key repeats.  Does not drop all
- * repeats, and none of a run with even parts. */
-void tamis__run_drop_repeats(struct tamis__run *run);
+ * repeats, and none of a run with even parts.  Returns the number of dropped hashes; their terms
+ * (kept.h) add up to `*dropped_sum`. */
+uint64_t tamis__run_drop_repeats(struct tamis__run *run, uint64_t *dropped_sum);
 
 /* All of its hashes, while it is in memory. */
 const uint64_t *tamis__run_hashes(const struct tamis__run *run, size_t *count);
