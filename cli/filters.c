@@ -26,9 +26,6 @@
 /* Reading a table of this size takes no noticeable time. */
 #define PASS_BYTES ((uint64_t)1 << 20)
 
-/* As the default of tamis_open. */
-#define DEFAULT_WAIT_MS 60000
-
 void needs_of_known_keys(tamis_options *options) {
     tamis_sizing sizing = TAMIS_SIZING_INIT;
     options->needs = TAMIS_NEED_STATIC;
@@ -159,7 +156,7 @@ static _Noreturn void cannot_open(const struct source *source, tamis_status stat
 
 /* As flock(2), with the limit of --wait.  Where locks are not supported there is none. */
 static void lock_or_die(const struct source *source, int descriptor) {
-    const int64_t limit = source->wait_ms == 0 ? DEFAULT_WAIT_MS : source->wait_ms;
+    const int64_t limit = source->wait_ms == 0 ? TAMIS_WAIT_MS : source->wait_ms;
     const struct timespec pause = {0, LOCK_PAUSE_MS * 1000000};
     for (int64_t waited = 0; flock(descriptor, LOCK_EX | LOCK_NB) != 0; waited += LOCK_PAUSE_MS) {
         if (errno != EWOULDBLOCK && errno != EINTR) return;

@@ -585,6 +585,9 @@ TAMIS_API tamis_status tamis_plan(const tamis_options *options, tamis_advice *ad
 
 /* -------------------------------------------------------------- bytes and files */
 
+/* How long tamis_open waits for a lock by default, in milliseconds. */
+#define TAMIS_WAIT_MS 60000
+
 typedef struct tamis_open_options {
     size_t struct_size;
     const char *format;    /* NULL: detected from the content; see tamis_format_detect.  A .tamis
@@ -600,7 +603,7 @@ typedef struct tamis_open_options {
     bool update;      /* tamis_open: open for update: see tamis_commit */
     const struct tamis_storage *storage; /* tamis_header_open: where the tables are */
     int64_t wait_ms; /* tamis_open: milliseconds to wait while another process has the file locked,
-                        then E_BUSY; 0: 60,000; negative: do not wait */
+                        then E_BUSY; 0: TAMIS_WAIT_MS; negative: do not wait */
 } tamis_open_options;
 #ifdef __cplusplus
 #define TAMIS_OPEN_INIT tamis_open_options_default()

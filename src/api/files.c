@@ -19,8 +19,6 @@
 
 /* Maximum bytes that tamis_encode_to writes at once. */
 #define STREAM_BYTES ((uint64_t)1 << 20)
-/* How long to wait for a lock, unless the caller chooses. */
-#define WAIT_MS 60000
 
 uint64_t tamis_encoded_size(const tamis_filter *filter) {
     return tamis__codec_of(filter)->encoded_size(filter);
@@ -49,7 +47,7 @@ tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_o
         memcpy(copy, options,
                options->struct_size < sizeof *copy ? options->struct_size : sizeof *copy);
     }
-    if (copy->wait_ms == 0) copy->wait_ms = WAIT_MS;
+    if (copy->wait_ms == 0) copy->wait_ms = TAMIS_WAIT_MS;
     if ((copy->allocator.alloc == NULL) != (copy->allocator.free == NULL)) {
         return TAMIS_E_ARGUMENT;
     }
