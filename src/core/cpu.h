@@ -4,9 +4,14 @@
 
 #include <stdint.h>
 
-enum { TAMIS__CPU_AVX2 = 1u << 0, TAMIS__CPU_NEON = 1u << 1 };
+enum {
+    TAMIS__CPU_AVX2 = 1u << 0,
+    TAMIS__CPU_NEON = 1u << 1,
+    TAMIS__CPU_AVX512 = 1u << 2, /* F, DQ, BW, VL and IFMA: Ice Lake, Zen 4 and later */
+    TAMIS__CPU_GATHER = 1u << 3  /* a gather takes no longer than its loads one by one */
+};
 
-/* Called once per filter, when its operations are chosen. */
+/* Called once per filter, when its operations are chosen.  Tests replace it: support/paths.c. */
 uint32_t tamis__cpu(void);
 
 #endif

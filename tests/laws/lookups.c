@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "../support/filters.h"
+#include "../support/paths.h"
 
 #define PIECE 4096
 #define THREADS_MAX 2
@@ -108,8 +109,12 @@ static void expect_found(const char *name, const char *what, const tamis_filter 
 
 /* ---- every kind */
 
-/* The filter as built, and as another process finds it. */
-enum { SUBJECTS = 4, RUNS = SUBJECTS * THREADS_MAX };
+/* The filter as built, decoded with the portable code, and mapped, on each path of this machine. */
+static size_t subjects(void) {
+    size_t paths = 0;
+    while (path_at(paths) != NULL) paths++;
+    return 2 + paths;
+}
 
 static void every_subject(const struct variant *v, const char *keys, const struct keyset *set,
                           uint64_t lookups) {
@@ -137,15 +142,17 @@ static void every_subject(const struct variant *v, const char *keys, const struc
     CHECK(tamis_save(built, path, true) == TAMIS_OK, "%s: save", v->name);
     tamis_free(built);
     open.map = true;
-    for (int portable = 0; portable < 2; portable++) {
+    for (size_t p = 0; path_at(p) != NULL; p++) {
+        path_use(p);
         opened = NULL;
-        open.portable = portable != 0;
+        open.portable = p == 0;
         CHECK(tamis_open(path, &open, &opened) == TAMIS_OK, "%s: open", v->name);
         expect_found(v->name, keys, opened, set, hashes, lookups);
         tamis_free(opened);
     }
+    path_use_all();
     free(hashes);
-    count_up("filters", SUBJECTS);
+    count_up("filters", subjects());
 }
 
 /* ---- small filters */
@@ -211,9 +218,9 @@ int main(int argc, char **argv) {
     while (variant_at(variants) != NULL) variants++;
     const uint64_t small_share = total / 25, compat_share = total / 25;
     /* Rounded up, so that the sum is at least `total`. */
-    const uint64_t each =
-        (total - small_share - compat_share) / (CLASSES * sizes_used * variants * RUNS) +
-        THREADS_MAX;
+    const uint64_t each = (total - small_share - compat_share) /
+                              (CLASSES * sizes_used * variants * subjects() * THREADS_MAX) +
+                          THREADS_MAX;
     for (size_t s = 0; s < sizes_used; s++) {
         for (unsigned c = 0; c < CLASSES; c++) {
             struct keyset set;

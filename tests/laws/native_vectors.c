@@ -9,6 +9,7 @@
 
 #include "../support/filters.h"
 #include "../support/native.h"
+#include "../support/paths.h"
 #include "../support/vectors.h"
 
 struct vectors {
@@ -65,11 +66,12 @@ static void check_row(const struct vectors *x, size_t row) {
     vector_bytes_free(&file);
     CHECK(bytes.size == vector_number(&x->manifest, row, "bytes"), "%s: %zu bytes", name,
           bytes.size);
-    for (unsigned portable = 0; portable < 2; portable++) {
+    for (size_t p = 0; path_at(p) != NULL; p++) {
+        path_use(p);
         tamis_open_options open = TAMIS_OPEN_INIT;
         tamis_filter *f = NULL;
         open.secret = c.keyed ? native_secret : NULL;
-        open.portable = portable != 0;
+        open.portable = p == 0;
         tamis_status status = tamis_decode(bytes.data, bytes.size, &open, &f);
         if (CHECK(status == TAMIS_OK, "%s: decode: %s", name, tamis_status_name(status))) {
             check_filter(name, x, row, &c, f);
@@ -83,7 +85,7 @@ static void check_row(const struct vectors *x, size_t row) {
         }
         tamis_free(f);
         f = NULL;
-        status = native_make(&c, x->keys.keys, x->keys.lengths, portable != 0, &f);
+        status = native_make(&c, x->keys.keys, x->keys.lengths, p == 0, &f);
         if (CHECK(status == TAMIS_OK, "%s: make again: %s", name, tamis_status_name(status))) {
             struct bytes again = bytes_of(f);
             CHECK(bytes_equal(&again, &bytes), "%s: made again, byte %zu of %zu differs", name,
@@ -92,6 +94,7 @@ static void check_row(const struct vectors *x, size_t row) {
         }
         tamis_free(f);
     }
+    path_use_all();
     count_up("files", 1);
     bytes_free(&bytes);
 }
@@ -100,10 +103,11 @@ static void check_row(const struct vectors *x, size_t row) {
 static void check_large(const struct vector_table *large, size_t row) {
     const struct native_case c = large_case_of(large, row);
     if (c.keys > run_pick(100000, UINT64_MAX, UINT64_MAX) || !run_wants(c.kind)) return;
-    for (unsigned portable = 0; portable < 2; portable++) {
+    for (size_t p = 0; path_at(p) != NULL; p++) {
+        path_use(p);
         tamis_filter *f = NULL;
         size_t size = 0;
-        const tamis_status status = native_make_large(&c, portable != 0, &f);
+        const tamis_status status = native_make_large(&c, p == 0, &f);
         if (!CHECK(status == TAMIS_OK, "%s of %zu: %s", c.kind, c.keys,
                    tamis_status_name(status))) {
             continue;
@@ -122,6 +126,7 @@ static void check_large(const struct vector_table *large, size_t row) {
         tamis_free(f);
         count_up("large sets", 1);
     }
+    path_use_all();
 }
 
 int main(int argc, char **argv) {
