@@ -102,7 +102,7 @@ static tamis_status ordered_fill(struct tamis_builder *b, tamis_filter **out) {
     size_t done;
     tamis_status status = tamis__spec_create(&b->spec, &b->settings, out);
     if (status != TAMIS_OK) return status;
-    if ((*out)->ops->add == NULL) return TAMIS_OK; /* no bits: every key matches */
+    if ((*out)->ops->add_batch == NULL) return TAMIS_OK; /* no bits: every key matches */
     status = tamis__filter_add(*out, s->lo, s->hi, s->count, &done);
     if (status != TAMIS_OK) {
         tamis_free(*out);

@@ -106,6 +106,7 @@ static tamis_status decode_bytes(const struct tamis__file *b, const tamis_open_o
     (*out)->block = b->bytes;
     (*out)->block_bytes = b->room;
     (*out)->held = b->descriptor + 1;
+    tamis__calls_attach(*out); /* by its storage it may be writable now */
     return TAMIS_OK;
 }
 

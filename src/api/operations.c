@@ -9,16 +9,9 @@
 
 /* ------------------------------------------------------------------------ add */
 
-/* Is it one of our own filters, writable and not shared?  One test instead of four. */
-static inline bool is_plain(const tamis_filter *f) {
-    static_assert(TAMIS__OWNED == 0, "is_plain tests for 0");
-    return ((uintptr_t)f->hashing.compat | (uintptr_t)f->settings.codec | (unsigned)f->storage |
-            f->settings.shared) == 0;
-}
-
 static tamis_status can_add(const tamis_filter *f) {
     if (f == NULL) return TAMIS_E_ARGUMENT;
-    if (f->ops->add == NULL) {
+    if (f->ops->add_batch == NULL) {
         return (f->family->caps & TAMIS_IS_STATIC) != 0 ? TAMIS_E_STATIC : TAMIS_E_UNSUPPORTED;
     }
     return tamis__filter_is_readonly(f) ? TAMIS_E_READONLY : TAMIS_OK;
@@ -65,7 +58,7 @@ static bool counts_fresh(const tamis_filter *f) {
 /* Adds a key and counts it only if it changed the filter. */
 static tamis_status add_if_fresh(tamis_filter *f, struct tamis__hash h, bool *fresh) {
     bool was_new = false;
-    const tamis_status status = f->ops->add(f, h, &was_new);
+    const tamis_status status = tamis__filter_add_one(f, h, &was_new);
     if (status != TAMIS_OK) return status;
     if (fresh != NULL) *fresh = was_new;
     count_adds(f, was_new);
@@ -74,7 +67,7 @@ static tamis_status add_if_fresh(tamis_filter *f, struct tamis__hash h, bool *fr
 
 static tamis_status add_one(tamis_filter *f, struct tamis__hash h, bool *fresh) {
     if (TAMIS_UNLIKELY(counts_fresh(f))) return add_if_fresh(f, h, fresh);
-    const tamis_status status = f->ops->add(f, h, fresh);
+    const tamis_status status = tamis__filter_add_one(f, h, fresh);
     if (TAMIS_LIKELY(status == TAMIS_OK)) count_adds(f, 1);
     return status;
 }
@@ -117,12 +110,10 @@ static __attribute__((noinline)) tamis_status add_hash_any(tamis_filter *f, uint
 }
 
 tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
-    if (TAMIS_UNLIKELY(filter == NULL || !is_plain(filter) || filter->ops->add == NULL)) {
+    if (TAMIS_UNLIKELY(filter == NULL || filter->add == NULL)) {
         return add_hash_any(filter, hash, fresh);
     }
-    const tamis_status status = filter->ops->add(filter, (struct tamis__hash){hash, 0}, fresh);
-    filter->adds += status == TAMIS_OK;
-    return status;
+    return filter->add(filter, hash, fresh);
 }
 
 /* Hashes a group of keys.  Returns `hi`, or NULL for our own hashes, which do not use it. */
@@ -165,8 +156,8 @@ tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t *hashes, 
     return status;
 }
 
-static tamis_status remove_one(tamis_filter *f, struct tamis__hash h) {
-    const tamis_status status = f->ops->remove(f, h);
+static tamis_status remove_one(tamis_filter *f, uint64_t hash) {
+    const tamis_status status = f->ops->remove(f, hash);
     f->seal.set = false; /* `adds` may come to its old value */
     if (status == TAMIS_OK && f->adds != 0) f->adds--;
     return status;
@@ -174,9 +165,8 @@ static tamis_status remove_one(tamis_filter *f, struct tamis__hash h) {
 
 /* Removes a key of a batch and returns the status of the batch so far, `batch` before this key:
  * E_ABSENT, unless another error occurred. */
-static tamis_status remove_next(tamis_filter *f, struct tamis__hash h, bool *removed,
-                                tamis_status batch) {
-    const tamis_status status = remove_one(f, h);
+static tamis_status remove_next(tamis_filter *f, uint64_t hash, bool *removed, tamis_status batch) {
+    const tamis_status status = remove_one(f, hash);
     if (removed != NULL) *removed = status == TAMIS_OK;
     const bool worse = batch != TAMIS_OK && batch != TAMIS_E_ABSENT;
     return status == TAMIS_OK || worse ? batch : status;
@@ -186,14 +176,14 @@ tamis_status tamis_remove(tamis_filter *filter, const void *key, size_t length) 
     tamis_status status = can_remove(filter);
     if (status == TAMIS_OK) status = check_key(filter, key, length);
     if (status != TAMIS_OK) return status;
-    return remove_one(filter, tamis__hash_key(&filter->hashing, key, length));
+    return remove_one(filter, tamis__hash_key(&filter->hashing, key, length).lo);
 }
 
 tamis_status tamis_remove_hash(tamis_filter *filter, uint64_t hash) {
     const tamis_status status = can_remove(filter);
     if (status != TAMIS_OK) return status;
     if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
-    return remove_one(filter, (struct tamis__hash){hash, 0});
+    return remove_one(filter, hash);
 }
 
 tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
@@ -202,8 +192,8 @@ tamis_status tamis_remove_batch(tamis_filter *filter, const void *const *keys,
     if (status == TAMIS_OK) status = check_keys(filter, keys, lengths, count);
     if (status != TAMIS_OK) return status;
     for (size_t i = 0; i < count; i++) {
-        const struct tamis__hash h = tamis__hash_key(&filter->hashing, keys[i], lengths[i]);
-        status = remove_next(filter, h, removed == NULL ? NULL : removed + i, status);
+        const uint64_t hash = tamis__hash_key(&filter->hashing, keys[i], lengths[i]).lo;
+        status = remove_next(filter, hash, removed == NULL ? NULL : removed + i, status);
     }
     return status;
 }
@@ -215,8 +205,7 @@ tamis_status tamis_remove_hash_batch(tamis_filter *filter, const uint64_t *hashe
     if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
     if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;
     for (size_t i = 0; i < count; i++) {
-        const struct tamis__hash h = {hashes[i], 0};
-        status = remove_next(filter, h, removed == NULL ? NULL : removed + i, status);
+        status = remove_next(filter, hashes[i], removed == NULL ? NULL : removed + i, status);
     }
     return status;
 }
@@ -230,7 +219,7 @@ bool tamis_contains(const tamis_filter *filter, const void *key, size_t length) 
 
 bool tamis_contains_hash(const tamis_filter *filter, uint64_t hash) {
     assert(filter != NULL);
-    return filter->contains(filter, (struct tamis__hash){hash, 0});
+    return filter->contains(filter, hash);
 }
 
 void tamis_prefetch_hash(const tamis_filter *filter, uint64_t hash) {
@@ -246,7 +235,7 @@ static size_t answer_maybe(size_t count, bool *answers) {
 /* Sets the answers of keys that the filter cannot hash to true; returns how many changed.  They
  * were hashed as the integer 0. */
 static size_t not_keys(const tamis_filter *f, const size_t *lengths, size_t count, bool *answers) {
-    const bool answered = f->ops->contains(f, (struct tamis__hash){0, 0});
+    const bool answered = tamis__filter_contains(f, (struct tamis__hash){0, 0});
     size_t corrected = 0;
     for (size_t i = 0; i < count; i++) {
         if (tamis__hashing_takes(&f->hashing, lengths[i])) continue;
@@ -292,7 +281,7 @@ tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds) {
 }
 
 static unsigned count_one(const tamis_filter *f, struct tamis__hash h) {
-    return f->family->count == NULL ? f->ops->contains(f, h) : f->family->count(f, h);
+    return f->family->count == NULL ? tamis__filter_contains(f, h) : f->family->count(f, h.lo);
 }
 
 unsigned tamis_count(const tamis_filter *filter, const void *key, size_t length) {

@@ -293,17 +293,16 @@ BLOCK_TEMPLATE void block_totals_of(const tamis_filter *f, struct block_totals *
 /* ---- the operations: wrappers with the constants of a form */
 
 #define BLOCK_INSTANCE(form, rounds, rest)                                                       \
-    BLOCK_TARGET static bool form##_contains(const tamis_filter *f, struct tamis__hash h) {      \
-        return block_contains(f, h.lo, rounds, rest);                                            \
+    BLOCK_TARGET static bool form##_contains(const tamis_filter *f, uint64_t hash) {             \
+        return block_contains(f, hash, rounds, rest);                                            \
     }                                                                                            \
     BLOCK_TARGET static size_t form##_contains_batch(const tamis_filter *f, const uint64_t *lo,  \
                                                      const uint64_t *hi, size_t n, bool *yes) {  \
         (void)hi;                                                                                \
         return block_contains_batch(f, lo, n, yes, rounds, rest);                                \
     }                                                                                            \
-    BLOCK_TARGET static tamis_status form##_add(tamis_filter *f, struct tamis__hash h,           \
-                                                bool *fresh) {                                   \
-        return block_add(f, h.lo, fresh, rounds, rest);                                          \
+    BLOCK_TARGET static tamis_status form##_add(tamis_filter *f, uint64_t hash, bool *fresh) {   \
+        return block_add(f, hash, fresh, rounds, rest);                                          \
     }                                                                                            \
     BLOCK_TARGET static tamis_status form##_add_batch(tamis_filter *f, const uint64_t *lo,       \
                                                       const uint64_t *hi, size_t n, bool *fresh, \

@@ -55,8 +55,8 @@ TAMIS_TEMPLATE bool counting_up(tamis_filter *f, struct tamis__probe p) {
 }
 
 /* The minimum of its counters. */
-static unsigned counting_count(const tamis_filter *f, struct tamis__hash h) {
-    struct tamis__probe p = tamis__probe_first(h.lo);
+static unsigned counting_count(const tamis_filter *f, uint64_t hash) {
+    struct tamis__probe p = tamis__probe_first(hash);
     unsigned min = STUCK;
     for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
         const unsigned n = counter_get(f->table, tamis__probe_next(&p, f->shape.word[COUNTERS]));
@@ -65,12 +65,12 @@ static unsigned counting_count(const tamis_filter *f, struct tamis__hash h) {
     return min;
 }
 
-static bool counting_contains(const tamis_filter *f, struct tamis__hash h) {
-    return bloom_test(f, tamis__probe_first(h.lo), f->shape.word[HASHES], &rule_counters, false);
+static bool counting_contains(const tamis_filter *f, uint64_t hash) {
+    return bloom_test(f, tamis__probe_first(hash), f->shape.word[HASHES], &rule_counters, false);
 }
 
-static tamis_status counting_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    const bool was_new = counting_up(f, tamis__probe_first(h.lo));
+static tamis_status counting_add(tamis_filter *f, uint64_t hash, bool *fresh) {
+    const bool was_new = counting_up(f, tamis__probe_first(hash));
     if (fresh != NULL) *fresh = was_new;
     return TAMIS_OK;
 }
@@ -84,8 +84,8 @@ static void counting_undo(tamis_filter *f, struct tamis__probe p, uint64_t probe
 
 /* A key that has one counter twice needs it to be 2, which only decrementing shows.  Decrementing
  * saturates no counter, so undoing restores all of them. */
-static tamis_status counting_remove(tamis_filter *f, struct tamis__hash h) {
-    const struct tamis__probe first = tamis__probe_first(h.lo);
+static tamis_status counting_remove(tamis_filter *f, uint64_t hash) {
+    const struct tamis__probe first = tamis__probe_first(hash);
     struct tamis__probe p = first;
     for (uint64_t i = 0; i < f->shape.word[HASHES]; i++) {
         const uint64_t q = tamis__probe_next(&p, f->shape.word[COUNTERS]);

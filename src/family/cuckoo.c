@@ -118,19 +118,19 @@ TAMIS_TEMPLATE bool cuckoo_test(const struct tamis__cuckoo *c, const struct cuck
 }
 
 /* Copies of the key's class, wherever they are. */
-static unsigned cuckoo_count(const tamis_filter *f, struct tamis__hash h) {
+static unsigned cuckoo_count(const tamis_filter *f, uint64_t hash) {
     const struct tamis__cuckoo *c = cuckoo_of_const(f);
     const struct cuckoo_grid *g = &c->grid;
-    const struct cuckoo_home home = cuckoo_home_of(c, h.lo);
+    const struct cuckoo_home home = cuckoo_home_of(c, hash);
     const bool packed = g->window * g->width <= CUCKOO_PACKED_MAX;
     return tamis__popcount(cuckoo_copies(g, &home, 0, g->window, packed)) +
            tamis__popcount(cuckoo_copies(g, &home, 1, g->window, packed)) +
-           (c->stashed == 0 ? 0 : stash_copies(c, h.lo));
+           (c->stashed == 0 ? 0 : stash_copies(c, hash));
 }
 
 /* The lookup of a filter that uses its stash: separate, so that others need not keep the hash. */
-static CUCKOO_APART bool cuckoo_contains_stashed(const tamis_filter *f, struct tamis__hash h) {
-    return cuckoo_count(f, h) != 0;
+static CUCKOO_APART bool cuckoo_contains_stashed(const tamis_filter *f, uint64_t hash) {
+    return cuckoo_count(f, hash) != 0;
 }
 
 /* Adds a key whose locations are all taken, possibly by copies of itself (then the search fails
@@ -140,7 +140,7 @@ static CUCKOO_APART tamis_status cuckoo_squeeze(struct tamis__cuckoo *c, uint64_
                                                 uint64_t fingerprint) {
     const struct cuckoo_home home = {first, second, fingerprint};
     if (c->search(c, &home)) return TAMIS_OK;
-    const unsigned copies = cuckoo_count(&c->base, (struct tamis__hash){hash, 0});
+    const unsigned copies = cuckoo_count(&c->base, hash);
     return copies >= 2 * c->grid.window ? TAMIS_OK : stash_put(c, cuckoo_mix(hash));
 }
 
@@ -261,10 +261,10 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
 
 /* The vector kernel does not read the stash: a filter that uses it is queried in plain C. */
 #define CUCKOO_INSTANCE(NAME, TARGET, VECTORS, W, FORM)                                           \
-    TARGET static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {             \
+    TARGET static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {                    \
         const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
-        if (TAMIS_UNLIKELY(c->stashed != 0)) return cuckoo_contains_stashed(f, h);                \
-        const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
+        if (TAMIS_UNLIKELY(c->stashed != 0)) return cuckoo_contains_stashed(f, hash);             \
+        const struct cuckoo_home home = cuckoo_home_of(c, hash);                                  \
         return cuckoo_holds(c, &home, W, FORM);                                                   \
     }                                                                                             \
     TARGET static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
@@ -275,11 +275,11 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
             return tamis__cuckoo_contains_avx2(c, lo, count, answers);                            \
         return cuckoo_test_batch(c, lo, count, answers, W, FORM);                                 \
     }                                                                                             \
-    TARGET static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {   \
+    TARGET static tamis_status NAME##_add(tamis_filter *f, uint64_t hash, bool *fresh) {          \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
-        if (TAMIS_UNLIKELY(fresh != NULL)) *fresh = !f->ops->contains(f, h);                      \
-        const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
-        return cuckoo_put(c, &home, h.lo, W, FORM);                                               \
+        if (TAMIS_UNLIKELY(fresh != NULL)) *fresh = !f->ops->contains(f, hash);                   \
+        const struct cuckoo_home home = cuckoo_home_of(c, hash);                                  \
+        return cuckoo_put(c, &home, hash, W, FORM);                                               \
     }                                                                                             \
     TARGET static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo,              \
                                                 const uint64_t *hi, size_t count, bool *fresh,    \
@@ -287,10 +287,10 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
         (void)hi;                                                                                 \
         return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, FORM);                   \
     }                                                                                             \
-    TARGET static tamis_status NAME##_remove(tamis_filter *f, struct tamis__hash h) {             \
+    TARGET static tamis_status NAME##_remove(tamis_filter *f, uint64_t hash) {                    \
         struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
-        const struct cuckoo_home home = cuckoo_home_of(c, h.lo);                                  \
-        return cuckoo_take(c, &home, h.lo, W, (FORM) != CUCKOO_WIDE);                             \
+        const struct cuckoo_home home = cuckoo_home_of(c, hash);                                  \
+        return cuckoo_take(c, &home, hash, W, (FORM) != CUCKOO_WIDE);                             \
     }
 
 #define CUCKOO_INSTANCES(PREFIX, TARGET, VECTORS)                       \

@@ -257,17 +257,17 @@ static tamis_status open_stage(struct growing *g, tamis_filter **stage) {
 
 /* ---- one key */
 
-static bool growing_contains(const tamis_filter *f, struct tamis__hash h) {
+static bool growing_contains(const tamis_filter *f, uint64_t hash) {
     const struct growing *g = (const struct growing *)f;
     for (unsigned i = g->count; i-- > 0;) {
-        if (g->stage[i]->ops->contains(g->stage[i], h)) return true;
+        if (g->stage[i]->ops->contains(g->stage[i], hash)) return true;
     }
     return false;
 }
 
-static tamis_status growing_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+static tamis_status growing_add(tamis_filter *f, uint64_t hash, bool *fresh) {
     size_t done;
-    return f->ops->add_batch(f, &h.lo, &h.hi, 1, fresh, &done);
+    return f->ops->add_batch(f, &hash, NULL, 1, fresh, &done);
 }
 
 static void growing_prefetch(const tamis_filter *f, uint64_t hash) {

@@ -246,8 +246,8 @@ TAMIS_TEMPLATE size_t tamis__peeled_batch_fast(const tamis_filter *f, const uint
 /* ---- operations: portable and avx2 for each access; wrappers only */
 
 #define TAMIS__PEELED_INSTANCE(NAME, GRAPH, ACCESS)                                           \
-    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {                \
-        return tamis__peeled_contains(f, h.lo, GRAPH, ACCESS);                                \
+    static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {                       \
+        return tamis__peeled_contains(f, hash, GRAPH, ACCESS);                                \
     }                                                                                         \
     static size_t NAME##_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
                                size_t count, bool *answers) {                                 \

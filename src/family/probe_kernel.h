@@ -297,27 +297,48 @@ TAMIS_TEMPLATE tamis_status bloom_add_batch(tamis_filter *f, const uint64_t *lo,
 
 /* ---- an instance: wrappers and a table, no logic */
 
-#define BLOOM_INSTANCE(NAME, RULE, SHARED)                                                        \
-    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
-        return bloom_test(f, (RULE)->first(h), f->shape.word[HASHES], RULE, SHARED);              \
-    }                                                                                             \
+#define BLOOM_BATCHES(NAME, RULE, SHARED)                                                         \
     static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
                                         const uint64_t *hi, size_t count, bool *answers) {        \
         return bloom_contains_batch(f, lo, hi, count, answers, RULE, SHARED);                     \
     }                                                                                             \
-    static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
-        return bloom_add(f, h, fresh, RULE, SHARED);                                              \
-    }                                                                                             \
     static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
                                          size_t count, bool *fresh, size_t *done) {               \
         return bloom_add_batch(f, lo, hi, count, fresh, done, RULE, SHARED);                      \
-    }                                                                                             \
-    static const struct tamis__ops NAME##_ops = {                                                 \
-        .path = "portable",                                                                       \
-        .contains = NAME##_contains,                                                              \
-        .contains_batch = NAME##_contains_batch,                                                  \
-        .add = NAME##_add,                                                                        \
-        .add_batch = NAME##_add_batch,                                                            \
+    }
+
+#define BLOOM_INSTANCE(NAME, RULE, SHARED)                                          \
+    BLOOM_BATCHES(NAME, RULE, SHARED)                                               \
+    static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {             \
+        const struct tamis__probe p = (RULE)->first((struct tamis__hash){hash, 0}); \
+        return bloom_test(f, p, f->shape.word[HASHES], RULE, SHARED);               \
+    }                                                                               \
+    static tamis_status NAME##_add(tamis_filter *f, uint64_t hash, bool *fresh) {   \
+        return bloom_add(f, (struct tamis__hash){hash, 0}, fresh, RULE, SHARED);    \
+    }                                                                               \
+    static const struct tamis__ops NAME##_ops = {                                   \
+        .path = "portable",                                                         \
+        .contains = NAME##_contains,                                                \
+        .contains_batch = NAME##_contains_batch,                                    \
+        .add = NAME##_add,                                                          \
+        .add_batch = NAME##_add_batch,                                              \
+    };
+
+/* The same for keys of 128 bits. */
+#define BLOOM_INSTANCE_WIDE(NAME, RULE, SHARED)                                          \
+    BLOOM_BATCHES(NAME, RULE, SHARED)                                                    \
+    static bool NAME##_contains(const tamis_filter *f, struct tamis__hash h) {           \
+        return bloom_test(f, (RULE)->first(h), f->shape.word[HASHES], RULE, SHARED);     \
+    }                                                                                    \
+    static tamis_status NAME##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) { \
+        return bloom_add(f, h, fresh, RULE, SHARED);                                     \
+    }                                                                                    \
+    static const struct tamis__ops NAME##_ops = {                                        \
+        .path = "portable",                                                              \
+        .contains_wide = NAME##_contains,                                                \
+        .contains_batch = NAME##_contains_batch,                                         \
+        .add_wide = NAME##_add,                                                          \
+        .add_batch = NAME##_add_batch,                                                   \
     };
 
 #endif

@@ -64,8 +64,8 @@ static bool match_portable(const uint8_t *block, unsigned columns, uint64_t low,
     return true;
 }
 
-static bool ribbon_contains(const tamis_filter *f, struct tamis__hash h) {
-    return tamis__ribbon_contains(f, h.lo, match_portable);
+static bool ribbon_contains(const tamis_filter *f, uint64_t hash) {
+    return tamis__ribbon_contains(f, hash, match_portable);
 }
 
 static size_t ribbon_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,

@@ -54,8 +54,8 @@ TAMIS_AVX2_TEMPLATE bool match_avx2(const uint8_t *block, unsigned columns, uint
     return !(first_differ | last_differ);
 }
 
-TAMIS_TARGET_AVX2 static bool contains_avx2(const tamis_filter *f, struct tamis__hash h) {
-    return tamis__ribbon_contains(f, h.lo, match_avx2);
+TAMIS_TARGET_AVX2 static bool contains_avx2(const tamis_filter *f, uint64_t hash) {
+    return tamis__ribbon_contains(f, hash, match_avx2);
 }
 
 /* ---- four keys */

@@ -167,9 +167,9 @@ static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
 #endif
 }
 
-static tamis_status update_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    mark(f, &h.lo, 1);
-    return f->update->inner->add(f, h, fresh);
+static tamis_status update_add(tamis_filter *f, uint64_t hash, bool *fresh) {
+    mark(f, &hash, 1);
+    return f->update->inner->add(f, hash, fresh);
 }
 
 static tamis_status update_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
@@ -178,9 +178,9 @@ static tamis_status update_add_batch(tamis_filter *f, const uint64_t *lo, const 
     return f->update->inner->add_batch(f, lo, hi, count, fresh, done);
 }
 
-static tamis_status update_remove(tamis_filter *f, struct tamis__hash h) {
-    mark(f, &h.lo, 1);
-    return f->update->inner->remove(f, h);
+static tamis_status update_remove(tamis_filter *f, uint64_t hash) {
+    mark(f, &hash, 1);
+    return f->update->inner->remove(f, hash);
 }
 
 void tamis__update_all(tamis_filter *f) {
@@ -200,9 +200,11 @@ tamis_status tamis__update_attach(struct tamis__update *u, tamis_filter *f) {
     u->inner = f->ops;
     u->ops = *f->ops;
     u->ops.add = update_add;
+    u->ops.add_counted = NULL;
     u->ops.add_batch = update_add_batch;
     if (u->ops.remove != NULL) u->ops.remove = update_remove;
     f->ops = &u->ops;
+    tamis__calls_attach(f);
     return TAMIS_OK;
 }
 

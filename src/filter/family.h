@@ -120,21 +120,27 @@ struct tamis__update;
  * `hi` arrays may be NULL for our own filters.  `answers`, `fresh`, `removed` may be NULL.
  * Entries that a family lacks are NULL. */
 struct tamis__ops {
-    const char *path; /* "portable", "avx2", "neon" */
+    const char *path; /* "portable", "avx2", "avx512", "neon" */
 
-    bool (*contains)(const tamis_filter *f, struct tamis__hash h);
+    /* One key.  A family whose keys need 128 bits has contains_wide and add_wide instead. */
+    bool (*contains)(const tamis_filter *f, uint64_t hash);
+    bool (*contains_wide)(const tamis_filter *f, struct tamis__hash h);
     /* Returns how many answered true. */
     size_t (*contains_batch)(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                              size_t count, bool *answers);
 
     /* OK or E_FULL (nothing changed). */
-    tamis_status (*add)(tamis_filter *f, struct tamis__hash h, bool *fresh);
+    tamis_status (*add)(tamis_filter *f, uint64_t hash, bool *fresh);
+    tamis_status (*add_wide)(tamis_filter *f, struct tamis__hash h, bool *fresh);
+    /* The same as `add`, and then increments f->adds: for our own filters that are writable and
+     * not shared.  NULL: `add` is called, and then it is counted. */
+    tamis_status (*add_counted)(tamis_filter *f, uint64_t hash, bool *fresh);
     /* Stops at the first E_FULL; *done (never NULL) counts what was added. */
     tamis_status (*add_batch)(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
                               bool *fresh, size_t *done);
 
     /* OK or E_ABSENT (nothing changed). */
-    tamis_status (*remove)(tamis_filter *f, struct tamis__hash h);
+    tamis_status (*remove)(tamis_filter *f, uint64_t hash);
 };
 
 /* Who owns the block of memory that holds the table. */
@@ -161,18 +167,20 @@ struct tamis__seal {
 
 /* Every filter starts with this; a family may embed it in a larger struct (object_size). */
 struct tamis_filter {
-    /* The query of one key (contains.c), chosen with `ops`.  First, so that a call is one jump. */
-    bool (*contains)(const tamis_filter *f, struct tamis__hash h);
+    /* Calls of one key (calls.c), chosen with `ops`.  They and all that a call of `block` reads are
+     * in the first 64 bytes. */
+    bool (*contains)(const tamis_filter *f, uint64_t hash);
     bool (*contains_key)(const tamis_filter *f, const void *key, size_t length);
+    tamis_status (*add)(tamis_filter *f, uint64_t hash, bool *fresh);
 
-    const struct tamis__ops *ops;
-    const struct tamis__family *family;
     uint8_t *table; /* shape.table_bytes bytes, aligned to TAMIS_LINE (a view: to 8) */
+    uint64_t adds;  /* adds less removes; atomic if shared */
+    const struct tamis__ops *ops;
     struct tamis__shape shape;
+    const struct tamis__family *family;
     struct tamis__hashing hashing;
     struct tamis__settings settings;
 
-    uint64_t adds;     /* adds less removes; kept by the entry points, atomically if shared */
     uint64_t capacity; /* as requested; static: distinct keys */
     double fpr;        /* as requested */
 
@@ -253,7 +261,7 @@ struct tamis__family {
 
     void (*state)(const tamis_filter *f, struct tamis__state *state);
     /* Copies of a key, if there can be more than one. */
-    unsigned (*count)(const tamis_filter *f, struct tamis__hash h);
+    unsigned (*count)(const tamis_filter *f, uint64_t hash);
     /* Both have equal shapes, but a compatible format's table may be padded to whole words. */
     tamis_status (*merge)(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode);
     /* A table that is not contiguous (growing): its current size, and its bytes.  NULL: f->table.
@@ -294,9 +302,19 @@ tamis_status tamis__merge_bits(tamis_filter *into, const tamis_filter *from, tam
 /* detach, then the table according to `storage`, then the object.  NULL is allowed. */
 void tamis__filter_free(tamis_filter *f);
 
-/* ---- contains.c: queries of one key */
+/* ---- calls.c: calls of one key */
 
-/* Sets f->contains and f->contains_key; ops and hashing are set. */
-void tamis__contains_attach(tamis_filter *f);
+/* Sets f->contains, f->contains_key and f->add from ops, hashing, settings and storage: call it
+ * again when one of them changes. */
+void tamis__calls_attach(tamis_filter *f);
+
+/* The family's operations on a key of 64 or 128 bits; tamis__filter_add_one does not count. */
+static inline bool tamis__filter_contains(const tamis_filter *f, struct tamis__hash h) {
+    return f->ops->contains_wide != NULL ? f->ops->contains_wide(f, h) : f->ops->contains(f, h.lo);
+}
+static inline tamis_status tamis__filter_add_one(tamis_filter *f, struct tamis__hash h,
+                                                 bool *fresh) {
+    return f->ops->add_wide != NULL ? f->ops->add_wide(f, h, fresh) : f->ops->add(f, h.lo, fresh);
+}
 
 #endif

@@ -19,8 +19,8 @@ bool tamis__compat_blocks_check(const struct tamis__shape *shape) {
     return shape->table_bytes == exact || shape->table_bytes == padded;
 }
 
-static bool none_contains(const tamis_filter *f, struct tamis__hash h) {
-    (void)f, (void)h;
+static bool none_contains(const tamis_filter *f, uint64_t hash) {
+    (void)f, (void)hash;
     return false;
 }
 static const struct tamis__ops match_none = {

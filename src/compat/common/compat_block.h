@@ -99,16 +99,16 @@ TAMIS_TEMPLATE tamis_status block_add_batch(tamis_filter *f, const uint64_t *lo,
 
 /* The operations of a rule and NAME_choose: wrappers and a table, no logic. */
 #define COMPAT_BLOCK(name, rule)                                                                  \
-    static bool name##_contains(const tamis_filter *f, struct tamis__hash h) {                    \
-        return block_contains(f, (rule)->first(f, h.lo), rule);                                   \
+    static bool name##_contains(const tamis_filter *f, uint64_t hash) {                           \
+        return block_contains(f, (rule)->first(f, hash), rule);                                   \
     }                                                                                             \
     static size_t name##_contains_batch(const tamis_filter *f, const uint64_t *lo,                \
                                         const uint64_t *hi, size_t count, bool *answers) {        \
         (void)hi;                                                                                 \
         return block_contains_batch(f, lo, count, answers, rule);                                 \
     }                                                                                             \
-    static tamis_status name##_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {          \
-        const bool was_new = block_add(f, (rule)->first(f, h.lo), rule);                          \
+    static tamis_status name##_add(tamis_filter *f, uint64_t hash, bool *fresh) {                 \
+        const bool was_new = block_add(f, (rule)->first(f, hash), rule);                          \
         if (fresh != NULL) *fresh = was_new;                                                      \
         return TAMIS_OK;                                                                          \
     }                                                                                             \

@@ -25,7 +25,7 @@ TAMIS_TEMPLATE uint64_t wrap32_next(struct tamis__probe *p, uint64_t bits) {
     return x % bits;
 }
 static const struct tamis__probe_rule wrap32_rule = {wrap32_first, wrap32_next, .words = false};
-COMPAT_BLOOM(wrap32, &wrap32_rule, 1, &tamis__match_all)
+COMPAT_BLOOM(BLOOM_INSTANCE, wrap32, &wrap32_rule, 1, &tamis__match_all)
 const struct tamis__family tamis__bloom_wrap32 = COMPAT_BLOOM_FAMILY(wrap32, 1);
 
 TAMIS_TEMPLATE struct tamis__probe fold32_first(struct tamis__hash h) {
@@ -37,5 +37,5 @@ TAMIS_TEMPLATE uint64_t fold32_next(struct tamis__probe *p, uint64_t bits) {
     return (x >> 31 != 0 ? ~x : x) % bits ^ TAMIS__BIG_ENDIAN_BIT;
 }
 static const struct tamis__probe_rule fold32_rule = {fold32_first, fold32_next, .words = false};
-COMPAT_BLOOM(fold32, &fold32_rule, 64, &tamis__match_all)
+COMPAT_BLOOM(BLOOM_INSTANCE, fold32, &fold32_rule, 64, &tamis__match_all)
 const struct tamis__family tamis__bloom_fold32 = COMPAT_BLOOM_FAMILY(fold32, 2);

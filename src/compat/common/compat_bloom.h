@@ -29,9 +29,10 @@
 bool tamis__compat_bloom_check(const struct tamis__shape *shape, uint64_t unit);
 void tamis__compat_bloom_traits(const struct tamis__shape *shape, struct tamis__traits *traits);
 
-/* The operations NAME of a probe rule; `EMPTY` are those of a filter with k = 0. */
-#define COMPAT_BLOOM(NAME, RULE, UNIT, EMPTY)                                                     \
-    BLOOM_INSTANCE(NAME, RULE, false)                                                             \
+/* The operations NAME of a probe rule; `INSTANCE` is BLOOM_INSTANCE, or BLOOM_INSTANCE_WIDE for
+ * keys of 128 bits; `EMPTY` are the operations of a filter with k = 0. */
+#define COMPAT_BLOOM(INSTANCE, NAME, RULE, UNIT, EMPTY)                                           \
+    INSTANCE(NAME, RULE, false)                                                                   \
     static const struct tamis__ops *NAME##_choose(const struct tamis__shape *shape, uint32_t cpu, \
                                                   bool shared) {                                  \
         (void)cpu, (void)shared;                                                                  \

@@ -6,7 +6,7 @@ size_t tamis__contains_each(const tamis_filter *f, const uint64_t *lo, const uin
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
         const struct tamis__hash h = {lo[i], hi == NULL ? 0 : hi[i]};
-        const bool maybe = f->ops->contains(f, h);
+        const bool maybe = tamis__filter_contains(f, h);
         if (answers != NULL) answers[i] = maybe;
         found += maybe;
     }
@@ -18,14 +18,14 @@ tamis_status tamis__add_each(tamis_filter *f, const uint64_t *lo, const uint64_t
     tamis_status status = TAMIS_OK;
     for (*done = 0; *done < count; ++*done) {
         const struct tamis__hash h = {lo[*done], hi == NULL ? 0 : hi[*done]};
-        status = f->ops->add(f, h, fresh == NULL ? NULL : fresh + *done);
+        status = tamis__filter_add_one(f, h, fresh == NULL ? NULL : fresh + *done);
         if (status != TAMIS_OK) break;
     }
     return status;
 }
 
-bool tamis__match_contains(const tamis_filter *f, struct tamis__hash h) {
-    (void)f, (void)h;
+bool tamis__match_contains(const tamis_filter *f, uint64_t hash) {
+    (void)f, (void)hash;
     return true;
 }
 

@@ -11,7 +11,7 @@ tamis_status tamis__add_each(tamis_filter *f, const uint64_t *lo, const uint64_t
                              bool *fresh, size_t *done);
 
 /* A filter without bits, which matches every key and takes none. */
-bool tamis__match_contains(const tamis_filter *f, struct tamis__hash h);
+bool tamis__match_contains(const tamis_filter *f, uint64_t hash);
 extern const struct tamis__ops tamis__match_all;
 
 #endif

@@ -60,8 +60,8 @@ static const struct tamis__probe_rule dcso_rule = {dcso_first, dcso_next, .words
 
 /* A few keys at a high rate get no bits at all: the filter matches every key and accepts adds,
  * which change nothing. */
-static tamis_status empty_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    (void)f, (void)h;
+static tamis_status empty_add(tamis_filter *f, uint64_t hash, bool *fresh) {
+    (void)f, (void)hash;
     if (fresh != NULL) *fresh = false;
     return TAMIS_OK;
 }
@@ -73,7 +73,7 @@ static const struct tamis__ops empty_ops = {
     .add_batch = tamis__add_each,
 };
 
-COMPAT_BLOOM(dcso, &dcso_rule, 1, &empty_ops)
+COMPAT_BLOOM(BLOOM_INSTANCE, dcso, &dcso_rule, 1, &empty_ops)
 static const struct tamis__family dcso_family = COMPAT_BLOOM_FAMILY(dcso, 6);
 
 /* ---- reading and writing */

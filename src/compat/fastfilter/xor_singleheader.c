@@ -86,8 +86,8 @@ TAMIS_TEMPLATE size_t fast_contains_batch(const tamis_filter *f, const uint64_t 
 
 /* One instance per kind and width: wrappers and a table, no logic. */
 #define FAST_INSTANCE(name, kind, width)                                                   \
-    static bool name##_contains(const tamis_filter *f, struct tamis__hash h) {             \
-        return fast_contains(f, h.lo, kind, width);                                        \
+    static bool name##_contains(const tamis_filter *f, uint64_t hash) {                    \
+        return fast_contains(f, hash, kind, width);                                        \
     }                                                                                      \
     static size_t name##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
                                         const uint64_t *hi, size_t count, bool *answers) { \

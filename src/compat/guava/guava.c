@@ -104,7 +104,7 @@ TAMIS_TEMPLATE uint64_t mask64_next(struct tamis__probe *p, uint64_t bits) {
     return (x & INT64_MAX) % bits ^ TAMIS__BIG_ENDIAN_BIT;
 }
 static const struct tamis__probe_rule mask64_rule = {mask64_first, mask64_next, .words = false};
-COMPAT_BLOOM(mask64, &mask64_rule, 64, &tamis__match_all)
+COMPAT_BLOOM(BLOOM_INSTANCE_WIDE, mask64, &mask64_rule, 64, &tamis__match_all)
 static const struct tamis__family guava_family = COMPAT_BLOOM_FAMILY(mask64, 3);
 
 /* ---- reading and writing */

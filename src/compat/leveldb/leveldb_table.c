@@ -135,7 +135,7 @@ static tamis_status part_has(const tamis_container *c, size_t part, const uint8_
     const tamis_status status = tamis__part_view(c, part, &c->allocator, &f);
     *has = c->parts[part].bytes != 0;
     if (status != TAMIS_OK) return status == TAMIS_E_NOMEM ? status : TAMIS_OK;
-    *has = f->ops->contains(f, tamis__hash_key(&f->hashing, key, (size_t)length));
+    *has = tamis__filter_contains(f, tamis__hash_key(&f->hashing, key, (size_t)length));
     tamis__filter_free(f);
     return TAMIS_OK;
 }

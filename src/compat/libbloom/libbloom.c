@@ -60,7 +60,7 @@ TAMIS_TEMPLATE uint64_t sum64_next(struct tamis__probe *p, uint64_t bits) {
     return x % bits;
 }
 static const struct tamis__probe_rule sum64_rule = {sum64_first, sum64_next, .words = false};
-COMPAT_BLOOM(sum64, &sum64_rule, 1, &tamis__match_all)
+COMPAT_BLOOM(BLOOM_INSTANCE, sum64, &sum64_rule, 1, &tamis__match_all)
 static const struct tamis__family sum64_family = COMPAT_BLOOM_FAMILY(sum64, 5);
 
 /* ---- reading and writing */

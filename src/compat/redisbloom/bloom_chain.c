@@ -234,9 +234,9 @@ static tamis_status chain_add(tamis_filter *f, struct tamis__hash h, bool *fresh
 
 static const struct tamis__ops chain_ops = {
     .path = "portable",
-    .contains = chain_contains,
+    .contains_wide = chain_contains,
     .contains_batch = tamis__contains_each,
-    .add = chain_add,
+    .add_wide = chain_add,
     .add_batch = tamis__add_each,
 };
 

@@ -203,9 +203,9 @@ static tamis_status redis_compact(tamis_filter *f, bool *changed) {
 
 /* ---- operations, for contiguous tables (no storage) and for pages */
 
-TAMIS_TEMPLATE bool contains_in(const struct tamis__redisbloom *c, struct tamis__hash h,
+TAMIS_TEMPLATE bool contains_in(const struct tamis__redisbloom *c, uint64_t hash,
                                 const tamis_storage *s) {
-    const struct redis_key p = fingerprint_of(h.lo);
+    const struct redis_key p = fingerprint_of(hash);
     bool failed = false;
     uint64_t slot;
     return find(c, p, p.fp, s, &slot, &failed) != NULL || failed;
@@ -222,13 +222,13 @@ TAMIS_TEMPLATE tamis_status place(struct tamis__redisbloom *c, struct redis_key 
     return evict(c, p, s) ? TAMIS_OK : TAMIS_E_FULL;
 }
 
-TAMIS_TEMPLATE tamis_status add_to(struct tamis__redisbloom *c, struct tamis__hash h, bool *fresh,
+TAMIS_TEMPLATE tamis_status add_to(struct tamis__redisbloom *c, uint64_t hash, bool *fresh,
                                    const tamis_storage *s) {
-    const bool was_there = fresh != NULL && contains_in(c, h, s);
+    const bool was_there = fresh != NULL && contains_in(c, hash, s);
     const uint32_t full = s == NULL || s->max_tables == 0 ? TABLES_FULL : s->max_tables;
     if (c->count >= full) return TAMIS_E_FULL;
     tamis_status status;
-    while ((status = place(c, fingerprint_of(h.lo), s)) == TAMIS_E_FULL) {
+    while ((status = place(c, fingerprint_of(hash), s)) == TAMIS_E_FULL) {
         status = grow(c);
         if (status != TAMIS_OK) break;
     }
@@ -238,9 +238,9 @@ TAMIS_TEMPLATE tamis_status add_to(struct tamis__redisbloom *c, struct tamis__ha
     return TAMIS_OK;
 }
 
-TAMIS_TEMPLATE tamis_status remove_from(struct tamis__redisbloom *c, struct tamis__hash h,
+TAMIS_TEMPLATE tamis_status remove_from(struct tamis__redisbloom *c, uint64_t hash,
                                         const tamis_storage *s) {
-    const struct redis_key p = fingerprint_of(h.lo);
+    const struct redis_key p = fingerprint_of(hash);
     bool failed = false;
     uint64_t slot;
     const struct tamis__subfilter *t = find(c, p, p.fp, s, &slot, &failed);
@@ -253,20 +253,20 @@ TAMIS_TEMPLATE tamis_status remove_from(struct tamis__redisbloom *c, struct tami
 }
 
 /* A constant NULL for the storage leaves the code for contiguous tables alone. */
-static bool redis_contains(const tamis_filter *f, struct tamis__hash h) {
+static bool redis_contains(const tamis_filter *f, uint64_t hash) {
     const struct tamis__redisbloom *c = tamis__const_subs(f);
     const tamis_storage *s = f->settings.pages;
-    return s == NULL ? contains_in(c, h, NULL) : contains_in(c, h, s);
+    return s == NULL ? contains_in(c, hash, NULL) : contains_in(c, hash, s);
 }
-static tamis_status redis_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
+static tamis_status redis_add(tamis_filter *f, uint64_t hash, bool *fresh) {
     struct tamis__redisbloom *c = tamis__subs(f);
     const tamis_storage *s = f->settings.pages;
-    return s == NULL ? add_to(c, h, fresh, NULL) : add_to(c, h, fresh, s);
+    return s == NULL ? add_to(c, hash, fresh, NULL) : add_to(c, hash, fresh, s);
 }
-static tamis_status redis_remove(tamis_filter *f, struct tamis__hash h) {
+static tamis_status redis_remove(tamis_filter *f, uint64_t hash) {
     struct tamis__redisbloom *c = tamis__subs(f);
     const tamis_storage *s = f->settings.pages;
-    return s == NULL ? remove_from(c, h, NULL) : remove_from(c, h, s);
+    return s == NULL ? remove_from(c, hash, NULL) : remove_from(c, hash, s);
 }
 
 static const struct tamis__ops redis_ops = {
@@ -292,9 +292,9 @@ static unsigned bucket_count(const struct tamis__redisbloom *c, const struct tam
 }
 
 /* As RedisBloom counts: if both buckets of the key are the same, its slots count twice. */
-static unsigned redis_count(const tamis_filter *f, struct tamis__hash h) {
+static unsigned redis_count(const tamis_filter *f, uint64_t hash) {
     const struct tamis__redisbloom *c = tamis__const_subs(f);
-    const struct redis_key p = fingerprint_of(h.lo);
+    const struct redis_key p = fingerprint_of(hash);
     unsigned copies = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct tamis__subfilter *t = &c->sub[i];

@@ -122,8 +122,8 @@ static bool lookup_holds(const tamis_filter *f, const struct lookup *p) {
     return true;
 }
 
-static bool ribbon_contains(const tamis_filter *f, struct tamis__hash h) {
-    const struct lookup p = lookup_of(f, h.lo);
+static bool ribbon_contains(const tamis_filter *f, uint64_t hash) {
+    const struct lookup p = lookup_of(f, hash);
     return lookup_holds(f, &p);
 }
 

@@ -177,13 +177,13 @@ static bool evict(tamis_filter *f, struct metro_key p) {
 
 /* ---- operations */
 
-static bool quartet_contains(const tamis_filter *f, struct tamis__hash h) {
-    const struct metro_key p = fingerprint_of(f, h.lo);
+static bool quartet_contains(const tamis_filter *f, uint64_t hash) {
+    const struct metro_key p = fingerprint_of(f, hash);
     return find(f, p, p.fp) != NULL;
 }
 
-static tamis_status quartet_add(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    const struct metro_key p = fingerprint_of(f, h.lo);
+static tamis_status quartet_add(tamis_filter *f, uint64_t hash, bool *fresh) {
+    const struct metro_key p = fingerprint_of(f, hash);
     const bool was_there = fresh != NULL && find(f, p, p.fp) != NULL;
     uint8_t *empty = find(f, p, 0);
     if (empty != NULL) {
@@ -195,8 +195,8 @@ static tamis_status quartet_add(tamis_filter *f, struct tamis__hash h, bool *fre
     return TAMIS_OK;
 }
 
-static tamis_status quartet_remove(tamis_filter *f, struct tamis__hash h) {
-    const struct metro_key p = fingerprint_of(f, h.lo);
+static tamis_status quartet_remove(tamis_filter *f, uint64_t hash) {
+    const struct metro_key p = fingerprint_of(f, hash);
     uint8_t *slot = find(f, p, p.fp);
     if (slot == NULL) return TAMIS_E_ABSENT;
     *slot = 0;
@@ -210,8 +210,8 @@ static unsigned copies_in(const tamis_filter *f, uint64_t bucket, uint8_t fp) {
     return copies;
 }
 
-static unsigned quartet_count(const tamis_filter *f, struct tamis__hash h) {
-    const struct metro_key p = fingerprint_of(f, h.lo);
+static unsigned quartet_count(const tamis_filter *f, uint64_t hash) {
+    const struct metro_key p = fingerprint_of(f, hash);
     const unsigned copies = copies_in(f, p.first, p.fp);
     return p.second == p.first ? copies : copies + copies_in(f, p.second, p.fp);
 }

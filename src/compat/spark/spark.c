@@ -94,7 +94,7 @@ TAMIS_TEMPLATE uint64_t fold64_next(struct tamis__probe *p, uint64_t bits) {
     return (x >> 63 != 0 ? ~x : x) % bits ^ TAMIS__BIG_ENDIAN_BIT;
 }
 static const struct tamis__probe_rule fold64_rule = {fold64_first, fold64_next, .words = false};
-COMPAT_BLOOM(fold64, &fold64_rule, 64, &tamis__match_all)
+COMPAT_BLOOM(BLOOM_INSTANCE_WIDE, fold64, &fold64_rule, 64, &tamis__match_all)
 static const struct tamis__family fold64_family = COMPAT_BLOOM_FAMILY(fold64, 4);
 
 /* ---- reading and writing */
