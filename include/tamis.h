@@ -492,7 +492,7 @@ typedef struct tamis_facts {
     bool keyed;       /* a secret is needed */
     bool prehashed;   /* `_hash` calls work */
     bool readonly;    /* a view or a mapped file */
-    const char *path; /* "avx2", "neon", "portable": the instructions in use */
+    const char *path; /* "avx512", "avx2", "neon", "portable": the instructions in use */
     tamis_key_form form;
     const char *note;   /* a remark on a filter of a compatible format, one sentence; or NULL */
     const char *hash;   /* "xxh3", "siphash-2-4", "none", or the other system's */

@@ -1,17 +1,19 @@
 /* cpu.c - see cpu.h */
 #include "core/cpu.h"
 
+#include <stdbool.h>
+
 #include "core/compiler.h"
 
 #if defined(TAMIS_HAVE_AVX512)
 static uint32_t avx512(void) {
     /* The builtin also knows whether the system saves the registers. */
-    if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-          __builtin_cpu_supports("avx512ifma"))) {
-        return 0;
-    }
-    return TAMIS__CPU_AVX512 | (__builtin_cpu_is("intel") ? TAMIS__CPU_GATHER : 0);
+    const bool all =
+        (__builtin_cpu_supports("avx512f") != 0) & (__builtin_cpu_supports("avx512dq") != 0) &
+        (__builtin_cpu_supports("avx512bw") != 0) & (__builtin_cpu_supports("avx512vl") != 0) &
+        (__builtin_cpu_supports("avx512ifma") != 0);
+    const uint32_t gather = __builtin_cpu_is("intel") ? TAMIS__CPU_GATHER : 0;
+    return all ? TAMIS__CPU_AVX512 | gather : 0;
 }
 #endif
 
