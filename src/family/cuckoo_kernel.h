@@ -35,8 +35,15 @@ enum cuckoo_form {
  * and 0.947; at 0.928 with 1024, at 0.906 with 256). */
 #define CUCKOO_REACH 16384
 
-/* A table of this size is out of cache and is prefetched. */
+/* A table of this size is out of cache: a search prefetches. */
 #define CUCKOO_FAR ((uint64_t)4 << 20)
+
+/* From this table size on, batches with vectors prefetch windows; in a smaller table that costs
+ * more than it saves (3.3 instead of 2.6 ns at 10,000 keys). */
+#define CUCKOO_FETCHED ((uint64_t)1 << 19)
+
+/* Before a loop over the lanes of a vector: gcc unrolls it with -O3 only. */
+#define CUCKOO_UNROLL _Pragma("GCC unroll 8")
 
 /* Fingerprints that are equal modulo this have the same distance. */
 #define CUCKOO_DISTANCES 256
