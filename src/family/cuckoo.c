@@ -259,70 +259,104 @@ TAMIS_TEMPLATE tamis_status cuckoo_put_batch(struct tamis__cuckoo *c, const uint
 
 /* ---- operations: wrappers that make `w` and `form` constants */
 
-/* The vector kernel does not read the stash: a filter that uses it is queried in plain C. */
-#define CUCKOO_INSTANCE(NAME, TARGET, VECTORS, W, FORM)                                           \
-    TARGET static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {                    \
-        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
-        if (TAMIS_UNLIKELY(c->stashed != 0)) return cuckoo_contains_stashed(f, hash);             \
-        const struct cuckoo_home home = cuckoo_home_of(c, hash);                                  \
-        return cuckoo_holds(c, &home, W, FORM);                                                   \
-    }                                                                                             \
-    TARGET static size_t NAME##_contains_batch(const tamis_filter *f, const uint64_t *lo,         \
-                                               const uint64_t *hi, size_t count, bool *answers) { \
-        (void)hi;                                                                                 \
-        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                       \
-        if (VECTORS && TAMIS_LIKELY(c->stashed == 0))                                             \
-            return tamis__cuckoo_contains_avx2(c, lo, count, answers);                            \
-        return cuckoo_test_batch(c, lo, count, answers, W, FORM);                                 \
-    }                                                                                             \
-    TARGET static tamis_status NAME##_add(tamis_filter *f, uint64_t hash, bool *fresh) {          \
-        struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
-        if (TAMIS_UNLIKELY(fresh != NULL)) *fresh = !f->ops->contains(f, hash);                   \
-        const struct cuckoo_home home = cuckoo_home_of(c, hash);                                  \
-        return cuckoo_put(c, &home, hash, W, FORM);                                               \
-    }                                                                                             \
-    TARGET static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo,              \
-                                                const uint64_t *hi, size_t count, bool *fresh,    \
-                                                size_t *done) {                                   \
-        (void)hi;                                                                                 \
-        return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, FORM);                   \
-    }                                                                                             \
-    TARGET static tamis_status NAME##_remove(tamis_filter *f, uint64_t hash) {                    \
-        struct tamis__cuckoo *c = cuckoo_of(f);                                                   \
-        const struct cuckoo_home home = cuckoo_home_of(c, hash);                                  \
-        return cuckoo_take(c, &home, hash, W, (FORM) != CUCKOO_WIDE);                             \
+#define CUCKOO_INSTANCE(NAME, TARGET, W, FORM)                                                 \
+    TARGET static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {                 \
+        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                    \
+        if (TAMIS_UNLIKELY(c->stashed != 0)) return cuckoo_contains_stashed(f, hash);          \
+        const struct cuckoo_home home = cuckoo_home_of(c, hash);                               \
+        return cuckoo_holds(c, &home, W, FORM);                                                \
+    }                                                                                          \
+    TARGET static tamis_status NAME##_add(tamis_filter *f, uint64_t hash, bool *fresh) {       \
+        struct tamis__cuckoo *c = cuckoo_of(f);                                                \
+        if (TAMIS_UNLIKELY(fresh != NULL)) *fresh = !f->ops->contains(f, hash);                \
+        const struct cuckoo_home home = cuckoo_home_of(c, hash);                               \
+        return cuckoo_put(c, &home, hash, W, FORM);                                            \
+    }                                                                                          \
+    TARGET static tamis_status NAME##_add_batch(tamis_filter *f, const uint64_t *lo,           \
+                                                const uint64_t *hi, size_t count, bool *fresh, \
+                                                size_t *done) {                                \
+        (void)hi;                                                                              \
+        return cuckoo_put_batch(cuckoo_of(f), lo, count, fresh, done, W, FORM);                \
+    }                                                                                          \
+    TARGET static tamis_status NAME##_remove(tamis_filter *f, uint64_t hash) {                 \
+        struct tamis__cuckoo *c = cuckoo_of(f);                                                \
+        const struct cuckoo_home home = cuckoo_home_of(c, hash);                               \
+        return cuckoo_take(c, &home, hash, W, (FORM) != CUCKOO_WIDE);                          \
     }
 
-#define CUCKOO_INSTANCES(PREFIX, TARGET, VECTORS)                       \
-    CUCKOO_INSTANCE(PREFIX##paired2, TARGET, VECTORS, 2, CUCKOO_PAIRED) \
-    CUCKOO_INSTANCE(PREFIX##paired3, TARGET, VECTORS, 3, CUCKOO_PAIRED) \
-    CUCKOO_INSTANCE(PREFIX##packed2, TARGET, VECTORS, 2, CUCKOO_PACKED) \
-    CUCKOO_INSTANCE(PREFIX##packed3, TARGET, VECTORS, 3, CUCKOO_PACKED)
+#define CUCKOO_INSTANCES(PREFIX, TARGET)                       \
+    CUCKOO_INSTANCE(PREFIX##paired2, TARGET, 2, CUCKOO_PAIRED) \
+    CUCKOO_INSTANCE(PREFIX##paired3, TARGET, 3, CUCKOO_PAIRED) \
+    CUCKOO_INSTANCE(PREFIX##packed2, TARGET, 2, CUCKOO_PACKED) \
+    CUCKOO_INSTANCE(PREFIX##packed3, TARGET, 3, CUCKOO_PACKED)
 
-CUCKOO_INSTANCE(wide2, , false, 2, CUCKOO_WIDE)
-CUCKOO_INSTANCE(wide3, , false, 3, CUCKOO_WIDE)
-CUCKOO_INSTANCES(, , false)
+CUCKOO_INSTANCE(wide2, , 2, CUCKOO_WIDE)
+CUCKOO_INSTANCE(wide3, , 3, CUCKOO_WIDE)
+CUCKOO_INSTANCES(, )
 
-#define CUCKOO_OPS(NAME, PATH)                                                              \
-    {                                                                                       \
-        .path = PATH, .contains = NAME##_contains, .contains_batch = NAME##_contains_batch, \
-        .add = NAME##_add, .add_batch = NAME##_add_batch, .remove = NAME##_remove,          \
+/* The batch queries of plain C. */
+#define CUCKOO_BATCH(NAME, W, FORM)                                                           \
+    static size_t NAME##_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
+                               size_t count, bool *answers) {                                 \
+        (void)hi;                                                                             \
+        return cuckoo_test_batch(cuckoo_of_const(f), lo, count, answers, W, FORM);            \
+    }
+
+CUCKOO_BATCH(wide2, 2, CUCKOO_WIDE)
+CUCKOO_BATCH(wide3, 3, CUCKOO_WIDE)
+CUCKOO_BATCH(paired2, 2, CUCKOO_PAIRED)
+CUCKOO_BATCH(paired3, 3, CUCKOO_PAIRED)
+CUCKOO_BATCH(packed2, 2, CUCKOO_PACKED)
+CUCKOO_BATCH(packed3, 3, CUCKOO_PACKED)
+
+#define CUCKOO_OPS(NAME, BATCH, PATH)                                                          \
+    {                                                                                          \
+        .path = PATH, .contains = NAME##_contains, .contains_batch = BATCH, .add = NAME##_add, \
+        .add_batch = NAME##_add_batch, .remove = NAME##_remove,                                \
     }
 
 /* By form and w - 2. */
 static const struct tamis__ops portable_ops[CUCKOO_FORMS][2] = {
-    [CUCKOO_WIDE] = {CUCKOO_OPS(wide2, "portable"), CUCKOO_OPS(wide3, "portable")},
-    [CUCKOO_PACKED] = {CUCKOO_OPS(packed2, "portable"), CUCKOO_OPS(packed3, "portable")},
-    [CUCKOO_PAIRED] = {CUCKOO_OPS(paired2, "portable"), CUCKOO_OPS(paired3, "portable")},
+    [CUCKOO_WIDE] = {CUCKOO_OPS(wide2, wide2_batch, "portable"),
+                     CUCKOO_OPS(wide3, wide3_batch, "portable")},
+    [CUCKOO_PACKED] = {CUCKOO_OPS(packed2, packed2_batch, "portable"),
+                       CUCKOO_OPS(packed3, packed3_batch, "portable")},
+    [CUCKOO_PAIRED] = {CUCKOO_OPS(paired2, paired2_batch, "portable"),
+                       CUCKOO_OPS(paired3, paired3_batch, "portable")},
 };
 
 #if defined(TAMIS_HAVE_AVX2)
-CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2, true)
+CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2)
 
-static const struct tamis__ops avx2_ops[CUCKOO_FORMS][2] = {
-    [CUCKOO_PACKED] = {CUCKOO_OPS(avx2_packed2, "avx2"), CUCKOO_OPS(avx2_packed3, "avx2")},
-    [CUCKOO_PAIRED] = {CUCKOO_OPS(avx2_paired2, "avx2"), CUCKOO_OPS(avx2_paired3, "avx2")},
-};
+/* The batch queries with vectors.  These do not read the stash: a filter that uses it is queried in
+ * plain C. */
+#define CUCKOO_VECTORS(NAME, KERNEL)                                                            \
+    static size_t NAME##_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,   \
+                               size_t count, bool *answers) {                                   \
+        const struct tamis__cuckoo *c = cuckoo_of_const(f);                                     \
+        if (TAMIS_LIKELY(c->stashed == 0)) return KERNEL(c, lo, count, answers);                \
+        const struct cuckoo_grid *g = &c->grid;                                                 \
+        return portable_ops[cuckoo_form_of(g->width, g->window)][g->window - 2].contains_batch( \
+            f, lo, hi, count, answers);                                                         \
+    }
+
+CUCKOO_VECTORS(avx2, tamis__cuckoo_contains_avx2)
+CUCKOO_VECTORS(avx512, tamis__cuckoo_contains_avx512)
+CUCKOO_VECTORS(gather, tamis__cuckoo_contains_gather)
+
+#define CUCKOO_OPS_OF_FORMS(BATCH, PATH)                           \
+    {                                                              \
+        [CUCKOO_PACKED] = {CUCKOO_OPS(avx2_packed2, BATCH, PATH),  \
+                           CUCKOO_OPS(avx2_packed3, BATCH, PATH)}, \
+        [CUCKOO_PAIRED] = {CUCKOO_OPS(avx2_paired2, BATCH, PATH),  \
+                           CUCKOO_OPS(avx2_paired3, BATCH, PATH)}, \
+    }
+
+static const struct tamis__ops avx2_ops[CUCKOO_FORMS][2] = CUCKOO_OPS_OF_FORMS(avx2_batch, "avx2");
+static const struct tamis__ops avx512_ops[CUCKOO_FORMS][2] =
+    CUCKOO_OPS_OF_FORMS(avx512_batch, "avx512");
+static const struct tamis__ops gather_ops[CUCKOO_FORMS][2] =
+    CUCKOO_OPS_OF_FORMS(gather_batch, "avx512");
 #endif
 
 static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uint32_t cpu,
@@ -331,9 +365,10 @@ static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uin
     const enum cuckoo_form form = cuckoo_form_of(shape->word[CUCKOO_WIDTH], window);
     (void)cpu, (void)shared;
 #if defined(TAMIS_HAVE_AVX2)
-    if ((cpu & TAMIS__CPU_AVX2) && form != CUCKOO_WIDE &&
-        shape->word[CUCKOO_SLOTS] < (uint64_t)1 << 31) {
-        return &avx2_ops[form][window - 2];
+    if (form != CUCKOO_WIDE && shape->word[CUCKOO_SLOTS] < (uint64_t)1 << 31) {
+        if (cpu & TAMIS__CPU_GATHER) return &gather_ops[form][window - 2];
+        if (cpu & TAMIS__CPU_AVX512) return &avx512_ops[form][window - 2];
+        if (cpu & TAMIS__CPU_AVX2) return &avx2_ops[form][window - 2];
     }
 #endif
     return &portable_ops[form][window - 2];
