@@ -68,10 +68,10 @@ TAMIS_TEMPLATE uint64_t tamis__unmix64(uint64_t x) {
     return x;
 }
 
+#define TAMIS_SPREAD UINT64_C(0x9e3779b97f4a7c15)
+
 /* Makes a weak hash (counters, pointers) usable with one multiply. */
-TAMIS_TEMPLATE uint64_t tamis__spread(uint64_t x) {
-    return tamis__fold(x, UINT64_C(0x9e3779b97f4a7c15));
-}
+TAMIS_TEMPLATE uint64_t tamis__spread(uint64_t x) { return tamis__fold(x, TAMIS_SPREAD); }
 
 TAMIS_TEMPLATE unsigned tamis__popcount(uint64_t x) { return (unsigned)__builtin_popcountll(x); }
 

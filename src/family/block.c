@@ -30,6 +30,12 @@ const uint64_t tamis__block_rest_lanes[BLOCK_LANES][2 * BLOCK_LANES] = {
     {1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0},
 };
 
+const struct block_constants tamis__block_constants = {
+    .one = {1, 1, 1, 1, 1, 1, 1, 1},
+    .spread = TAMIS_SPREAD,
+    .stir = BLOCK_STIR,
+};
+
 /* ---- sizing */
 
 /* The maximum number of bits per key.  Below the rate that this gives, collisions of seeds

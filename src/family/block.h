@@ -30,6 +30,9 @@
 #include "core/compiler.h" /* TAMIS_HAVE_AVX2, TAMIS_HAVE_NEON */
 #include "filter/family.h"
 
+/* Data of another file that need not be looked up at run time. */
+#define BLOCK_INTERNAL __attribute__((visibility("hidden")))
+
 #define BLOCK_LINE_BYTES 64
 #define BLOCK_LANES 8
 #define BLOCK_LANE_BITS 64
@@ -44,7 +47,18 @@
  * Odd, otherwise arbitrary; part of the format. */
 #define BLOCK_STIR UINT64_C(0xd1342543de82ef95)
 
-TAMIS_TEMPLATE uint64_t block_stir(uint64_t hash) { return tamis__spread(hash) * BLOCK_STIR; }
+/* An operand in memory saves a single call the instruction that moves a constant to a register.
+ * Compilers must not see the values, so they are defined in a file without operations (block.c). */
+struct block_constants {
+    uint64_t one[BLOCK_LANES];
+    uint64_t spread, stir;
+};
+extern const struct block_constants tamis__block_constants BLOCK_INTERNAL;
+
+/* tamis__spread(hash) * BLOCK_STIR */
+TAMIS_TEMPLATE uint64_t block_stir(uint64_t hash) {
+    return tamis__fold(hash, tamis__block_constants.spread) * tamis__block_constants.stir;
+}
 
 /* The words of the shape; the others are 0. */
 enum { BLOCK_LINES, BLOCK_HASHES };
@@ -81,6 +95,6 @@ extern const struct block_path tamis__block_neon;
 
 /* Row `rest` has 1 for a lane that takes part in the rest and 0 for one that does not, repeated
  * twice: the row for turn t is the eight entries from t on. */
-extern const uint64_t tamis__block_rest_lanes[BLOCK_LANES][2 * BLOCK_LANES];
+extern const uint64_t tamis__block_rest_lanes[BLOCK_LANES][2 * BLOCK_LANES] BLOCK_INTERNAL;
 
 #endif

@@ -44,6 +44,8 @@ BLOCK_TEMPLATE struct avx2_lanes avx2_load(const void *line) {
     return (struct avx2_lanes){_mm256_loadu_si256(p), _mm256_loadu_si256(p + 1)};
 }
 
+BLOCK_TEMPLATE __m256i avx2_one(void) { return avx2_load(tamis__block_constants.one).low; }
+
 /* ---- lookup: shifts the line so that the bit under test is the lowest of every lane */
 
 BLOCK_TEMPLATE struct avx2_lanes avx2_lowest(struct avx2_lanes line, struct avx2_lanes bits) {
@@ -65,7 +67,7 @@ BLOCK_TEMPLATE __m256i avx2_has(const struct block_table *t, struct block_place 
                                 bool rest) {
     const __m256i products = avx2_products(at.seed);
     const struct avx2_lanes line = avx2_load(at.line);
-    __m256i has = _mm256_set1_epi64x(1);
+    __m256i has = avx2_one();
     for (unsigned r = 0; r < rounds; r++) {
         const struct avx2_lanes lowest = avx2_lowest(line, avx2_bits(products, (int)r));
         const __m256i both = _mm256_and_si256(lowest.low, lowest.high);
@@ -78,7 +80,7 @@ BLOCK_TEMPLATE __m256i avx2_has(const struct block_table *t, struct block_place 
 
 BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place at,
                                  unsigned rounds, bool rest) {
-    return _mm256_testc_si256(avx2_has(t, at, rounds, rest), _mm256_set1_epi64x(1));
+    return _mm256_testc_si256(avx2_has(t, at, rounds, rest), avx2_one());
 }
 
 /* Lanes 0 and 1 of both, and 2 and 3 of both: two lanes for each. */
@@ -112,7 +114,7 @@ BLOCK_TEMPLATE struct avx2_lanes avx2_round(struct avx2_lanes mask, struct avx2_
 
 BLOCK_TEMPLATE struct avx2_lanes avx2_mask_of(const struct block_table *t, uint32_t seed,
                                               unsigned rounds, bool rest) {
-    const __m256i products = avx2_products(seed), one = _mm256_set1_epi64x(1);
+    const __m256i products = avx2_products(seed), one = avx2_one();
     const struct avx2_lanes all = {one, one};
     struct avx2_lanes mask = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (unsigned r = 0; r < rounds; r++) mask = avx2_round(mask, all, products, (int)r);
