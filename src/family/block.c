@@ -7,7 +7,8 @@
  *
  *     block.h          the layout of the table
  *     block_kernel.h   the operations, written once
- *     block_portable.c, block_avx2.c, block_neon.c, block_shared.c   their instruction sets
+ *     block_portable.c, block_avx2.c, block_avx512.c, block_neon.c, block_shared.c
+ *                      their instruction sets
  *     block_model.c    the false positive rate from lines, hashes and keys
  *     block.c          sizing, state, merging
  *
@@ -120,21 +121,26 @@ static enum block_form block_form_of(uint64_t hashes) {
     return hashes < 2 * BLOCK_LANES ? BLOCK_ROUND_REST : BLOCK_TWO_ROUNDS;
 }
 
-static const struct block_path *block_path_for(uint32_t cpu, bool shared) {
+static const struct block_path *block_path_for(const struct tamis__shape *shape, uint32_t cpu,
+                                               bool shared) {
     if (shared) return &tamis__block_shared;
+#if defined(TAMIS_HAVE_AVX512)
+    const bool narrow = shape->word[BLOCK_LINES] <= UINT32_MAX;
+    if (narrow && (cpu & TAMIS__CPU_AVX512) != 0) return &tamis__block_avx512;
+#endif
 #if defined(TAMIS_HAVE_AVX2)
     if (cpu & TAMIS__CPU_AVX2) return &tamis__block_avx2;
 #endif
 #if defined(TAMIS_HAVE_NEON)
     if (cpu & TAMIS__CPU_NEON) return &tamis__block_neon;
 #endif
-    (void)cpu;
+    (void)shape, (void)cpu;
     return &tamis__block_portable;
 }
 
 static const struct tamis__ops *block_ops(const struct tamis__shape *shape, uint32_t cpu,
                                           bool shared) {
-    return &block_path_for(cpu, shared)->ops[block_form_of(shape->word[BLOCK_HASHES])];
+    return &block_path_for(shape, cpu, shared)->ops[block_form_of(shape->word[BLOCK_HASHES])];
 }
 
 /* ---- the whole table */
@@ -151,7 +157,8 @@ static void block_state(const tamis_filter *f, struct tamis__state *state) {
     const uint64_t lines = f->shape.word[BLOCK_LINES];
     const double count = (double)lines;
     struct block_totals totals;
-    block_path_for(f->settings.portable ? 0 : tamis__cpu(), f->settings.shared)->totals(f, &totals);
+    const uint32_t cpu = f->settings.portable ? 0 : tamis__cpu();
+    block_path_for(&f->shape, cpu, f->settings.shared)->totals(f, &totals);
     state->fill = (double)totals.bits_set / (count * BLOCK_LINE_BITS);
     state->distinct = tamis__block_distinct(lines, (unsigned)f->shape.word[BLOCK_HASHES],
                                             state->fill, &state->distinct_error);

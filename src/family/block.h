@@ -89,6 +89,9 @@ extern const struct block_path tamis__block_shared; /* lock-free adds */
 #if defined(TAMIS_HAVE_AVX2)
 extern const struct block_path tamis__block_avx2;
 #endif
+#if defined(TAMIS_HAVE_AVX512)
+extern const struct block_path tamis__block_avx512; /* fewer than 2^32 lines */
+#endif
 #if defined(TAMIS_HAVE_NEON)
 extern const struct block_path tamis__block_neon;
 #endif
