@@ -11,7 +11,7 @@
  * touches half as many cache lines for almost no space (probe.c), and cache lines are what an
  * operation costs.  So all tables that are sized for a rate and exceed the L1 cache use pairs.
  *
- * probe_kernel.h has the operations, bloom_avx2.c batches of pairs with AVX2.
+ * probe_kernel.h has the operations, bloom_avx2.c and bloom_avx512.c batches of pairs.
  *
  * Costs   1.44 log2(1/p) bits per key, 0.3 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
  *         an absent key 1.3: a batch prefetches the first pairs of a group of keys, and the rest
@@ -50,10 +50,32 @@ static const struct tamis__ops shared_avx2_ops = {
 };
 #endif
 
+#if defined(TAMIS_HAVE_AVX512)
+static const struct tamis__ops alone_avx512_ops = {
+    .path = "avx512",
+    .contains = alone_pairs_contains,
+    .contains_batch = tamis__bloom_contains_avx512,
+    .add = alone_pairs_add,
+    .add_batch = tamis__bloom_add_avx512,
+};
+static const struct tamis__ops alone_gather_ops = {
+    .path = "avx512",
+    .contains = alone_pairs_contains,
+    .contains_batch = tamis__bloom_contains_gather,
+    .add = alone_pairs_add,
+    .add_batch = tamis__bloom_add_avx512,
+};
+#endif
+
 static const struct tamis__ops *bloom_ops(const struct tamis__shape *shape, uint32_t cpu,
                                           bool shared) {
     (void)cpu;
     if (!shape->word[PAIRED]) return shared ? &shared_ops : &alone_ops;
+#if defined(TAMIS_HAVE_AVX512)
+    if ((cpu & TAMIS__CPU_AVX512) && !shared && shape->word[BITS] <= UINT32_MAX) {
+        return (cpu & TAMIS__CPU_GATHER) ? &alone_gather_ops : &alone_avx512_ops;
+    }
+#endif
 #if defined(TAMIS_HAVE_AVX2)
     if ((cpu & TAMIS__CPU_AVX2) && shape->word[BITS] <= UINT32_MAX) {
         return shared ? &shared_avx2_ops : &alone_avx2_ops;

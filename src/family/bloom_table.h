@@ -18,4 +18,15 @@ tamis_status tamis__bloom_add_avx2(tamis_filter *f, const uint64_t *lo, const ui
                                    size_t count, bool *fresh, size_t *done);
 #endif
 
+#if defined(TAMIS_HAVE_AVX512)
+/* ---- bloom_avx512.c: the same; both need exclusive access */
+
+size_t tamis__bloom_contains_avx512(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    size_t count, bool *answers);
+size_t tamis__bloom_contains_gather(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                    size_t count, bool *answers);
+tamis_status tamis__bloom_add_avx512(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                     size_t count, bool *fresh, size_t *done);
+#endif
+
 #endif
