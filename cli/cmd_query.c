@@ -166,6 +166,10 @@ static void print_span(struct query *q, const struct block *block, const struct 
 static bool query_emit(void *context, struct block *block, struct batch *batch) {
     struct query *q = (struct query *)context;
     (void)batch;
+    for (size_t f = 0; f < q->count; f++) {
+        const struct member *m = &q->members[f];
+        if (m->filter != NULL) filter_check_queries(m->filter, m->path);
+    }
     q->selected += block->selected;
     if (q->quiet) return q->selected == 0;
     for (size_t f = 0; block->filter_counts != NULL && f < q->count; f++) {
@@ -256,7 +260,7 @@ static void query_open(struct query *q, const struct request *r, const struct wo
     for (size_t f = 0; f < q->count; f++) {
         struct member *m = &q->members[f];
         m->path = f == 0 ? r->file : also->at[f - 1];
-        member_open(m, r, f < mapped ? OPEN_MAPPED : OPEN_OWNED);
+        member_open(m, r, f < mapped ? OPEN_QUERY : OPEN_OWNED);
         containers += m->container != NULL;
     }
     /* With several files, --part is for those that hold several filters. */
@@ -307,6 +311,9 @@ const struct command command_query = {
         "the filter FILE, unchanged and in input order. A record that is not printed is "
         "definitely not in the filter.",
     .details =
+        "Only the parts of FILE that the records touch are read and verified, so the first "
+        "answer takes the same time for a file of any size. A damaged part that was touched is an "
+        "error. "
         "A table or a Parquet file holds several filters: the one that covers the key is "
         "queried, or the one that --part names. A last record without a delimiter is "
         "printed without one, unless another follows.",

@@ -196,7 +196,8 @@ static tamis_open_options open_options(const struct source *source, enum open_mo
     options.secret = source->secret;
     options.part = source->part;
     options.wait_ms = source->wait_ms;
-    options.map = mode == OPEN_MAPPED && S_ISREG(status.st_mode);
+    options.map = (mode == OPEN_MAPPED || mode == OPEN_QUERY) && S_ISREG(status.st_mode);
+    options.threads = source->threads;
     if (mode != OPEN_CHANGE) return options;
     if (!S_ISREG(status.st_mode)) die("cannot change '%s': it is not a regular file", source->path);
     if (access(source->path, W_OK) != 0) {
@@ -217,9 +218,14 @@ tamis_filter *filter_or_container_open(const struct source *source, enum open_mo
     tamis_status status = container != NULL
                               ? tamis_open_any(source->path, &options, &filter, container)
                               : tamis_open(source->path, &options, &filter);
-    if (status == TAMIS_OK && filter != NULL && options.map) status = tamis_verify(filter);
+    if (status == TAMIS_OK && filter != NULL && mode == OPEN_MAPPED) status = tamis_verify(filter);
     if (status != TAMIS_OK) cannot_open(source, status, errno);
     return filter;
+}
+
+void filter_check_queries(const tamis_filter *filter, const char *path) {
+    const tamis_status status = tamis_query_status(filter);
+    if (status != TAMIS_OK) die("cannot read '%s': %s", path, tamis_status_text(status));
 }
 
 tamis_filter *filter_open(const struct source *source, enum open_mode mode) {

@@ -15,6 +15,7 @@ struct source {
     const char *part;     /* --part; NULL: the file holds one filter */
     const char *advice;   /* for commands without --from and --part; NULL: name these */
     int64_t wait_ms;      /* --wait, as in tamis_open_options */
+    unsigned threads;     /* that verify a whole table */
 };
 
 /* Sets options->needs for a filter whose keys are all at hand: static, which is smallest; or, if no
@@ -31,6 +32,7 @@ const char *parameters_of(const char *format);
 
 enum open_mode {
     OPEN_MAPPED, /* read-only, its table compared with its checksums */
+    OPEN_QUERY,  /* the same, but compared piece by piece as queries touch it */
     OPEN_OWNED,  /* a copy in memory */
     OPEN_CHANGE  /* to be changed and given to filter_save_back */
 };
@@ -41,6 +43,10 @@ tamis_filter *filter_open(const struct source *source, enum open_mode mode);
 /* The same for a file that may hold several filters: then returns NULL and sets *container. */
 tamis_filter *filter_or_container_open(const struct source *source, enum open_mode mode,
                                        tamis_container **container);
+
+/* Dies if a query has touched a damaged part of a filter opened with OPEN_QUERY.  Call it before
+ * anything is done with answers. */
+void filter_check_queries(const tamis_filter *filter, const char *path);
 
 tamis_facts filter_facts(const tamis_filter *filter);
 

@@ -53,6 +53,7 @@ static struct source request_source(const struct request *r, const char *path) {
                            .key_file = r->keys.key_file,
                            .part = r->part,
                            .advice = r->advice,
+                           .threads = run_options_threads(&r->run),
                            .wait_ms = !r->waits      ? 0
                                       : r->wait == 0 ? -1
                                                      : (int64_t)r->wait * 1000};

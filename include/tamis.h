@@ -588,6 +588,14 @@ TAMIS_API tamis_status tamis_plan(const tamis_options *options, tamis_advice *ad
 /* How long tamis_open waits for a lock by default, in milliseconds. */
 #define TAMIS_WAIT_MS 60000
 
+/* When the checksums of a table are verified: see tamis_verify. */
+typedef enum tamis_verification {
+    TAMIS_VERIFY_DEFAULT, /* a mapped file: TOUCHED; otherwise ALL */
+    TAMIS_VERIFY_ALL,     /* the whole table, when it is opened */
+    TAMIS_VERIFY_TOUCHED, /* each 64 KiB when a query first touches it, before the answer */
+    TAMIS_VERIFY_LATER    /* not before tamis_verify: do not trust negative answers until then */
+} tamis_verification;
+
 typedef struct tamis_open_options {
     size_t struct_size;
     const char *format;    /* NULL: detected from the content; see tamis_format_detect.  A .tamis
@@ -595,9 +603,11 @@ typedef struct tamis_open_options {
     const uint8_t *secret; /* for a keyed filter: E_SECRET without, E_WRONG_SECRET with another */
     bool map;              /* tamis_open: map the file instead of reading it: see there.  Ignored
                               with `update` */
-    bool unverified;       /* tamis_view: do not verify checksums yet: see tamis_verify */
-    bool shared;           /* as in tamis_options */
-    bool portable;         /* as in tamis_options */
+    tamis_verification verify; /* tamis_view, and tamis_open with `map`.  Otherwise ALL */
+    uint32_t threads; /* maximum number of threads that verify a whole table; 0 and 1: no extra
+                         thread */
+    bool shared;      /* as in tamis_options */
+    bool portable;    /* as in tamis_options */
     tamis_allocator allocator;
     const char *part; /* of a file that holds several filters: see tamis_container_open */
     bool update;      /* tamis_open: open for update: see tamis_commit */
@@ -622,6 +632,11 @@ TAMIS_API uint64_t tamis_encoded_size(const tamis_filter *filter);
 TAMIS_API tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capacity,
                                     size_t *length);
 
+/* The encoded filter where it already is, without a copy: of a mapped file or a view, and only in
+ * the .tamis format; otherwise NULL.  Valid until tamis_free.  Parts that no query has touched may
+ * be damaged, but then their checksums do not match: see tamis_verify. */
+TAMIS_API const void *tamis_encoded(const tamis_filter *filter, size_t *length);
+
 /* Passes what tamis_encode would write to `write`, in order, at most 1 MiB at a time and without a
  * copy of the table (growing and compatible formats: with one).  `write` returns false to stop:
  * E_IO. */
@@ -633,21 +648,27 @@ TAMIS_API tamis_status tamis_encode_to(const tamis_filter *filter, tamis_writer 
  * must exist, unchanged, until tamis_free, and be aligned to 8 bytes (E_ARGUMENT).
  *
  * The input is untrusted: on TAMIS_OK every later call is safe, whatever the bytes were, and
- * allocation is bounded by a small multiple of `length`.  Checksums are verified, by tamis_view
- * unless `unverified`.  `options` may be NULL.  E_FORMAT, E_VERSION, E_TRUNCATED, E_TRAILING,
+ * allocation is bounded by a small multiple of `length`.  Checksums are verified, by tamis_view as
+ * `verify` chooses.  `options` may be NULL.  E_FORMAT, E_VERSION, E_TRUNCATED, E_TRAILING,
  * E_CHECKSUM, E_CORRUPT, E_SECRET, E_WRONG_SECRET, E_PART, E_UNSUPPORTED (`shared`, or a feature of
- * the other system); E_ARGUMENT also if there is no such format.  Time: a pass over the bytes;
- * an `unverified` view reads only the header of a .tamis filter. */
+ * the other system); E_ARGUMENT also if there is no such format.  Time: a pass over the bytes; of
+ * a .tamis filter with TAMIS_VERIFY_TOUCHED or _LATER, only its header and its checksums are read.
+ */
 TAMIS_API tamis_status tamis_decode(const void *bytes, size_t length,
                                     const tamis_open_options *options, tamis_filter **out);
 TAMIS_API tamis_status tamis_view(const void *bytes, size_t length,
                                   const tamis_open_options *options, tamis_filter **out);
 
-/* Verifies the checksums of the table: for a mapped file and an `unverified` view.  E_CHECKSUM if
- * it is damaged.  Do not trust negative answers of an unverified filter.  Returns OK at once for
- * any other filter.  Calls that write, copy or merge an unverified filter verify it first and fail
- * with E_CHECKSUM: damage never gets a valid checksum.  Time: a pass over the table. */
+/* Verifies the checksums of the whole table, if that has not been done: see tamis_verification.
+ * E_CHECKSUM if it is damaged.  Calls that write, copy or merge a filter verify it first and fail
+ * with E_CHECKSUM: damage never gets a valid checksum.  Time: a pass over the table, once. */
 TAMIS_API tamis_status tamis_verify(const tamis_filter *filter);
+
+/* E_CHECKSUM if a query has touched a damaged part of a filter that is verified as it is touched
+ * (TAMIS_VERIFY_TOUCHED); otherwise OK.  The key was then reported as possibly in the set, and
+ * tamis_count returned 1: "no" would have been a promise.  Call it after queries, before you rely
+ * on what they returned. */
+TAMIS_API tamis_status tamis_query_status(const tamis_filter *filter);
 
 /* Writes the filter to a file atomically: writes a temporary file beside it, syncs it, renames it,
  * and syncs the directory.  At any moment, also after a crash, the file is the old or the new
@@ -656,16 +677,16 @@ TAMIS_API tamis_status tamis_verify(const tamis_filter *filter);
  * directory could not be synced (errno has the reason), so a power cut may restore the old one. */
 TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace);
 
-/* Opens a file.  With `map` the file is mapped read-only and shared with other processes, in time
- * independent of its size.  The table's checksums are then not verified (call tamis_verify), and
- * the file must not be truncated while it is mapped (replacing it by rename, as tamis_save does,
- * is fine).  So a file that another user may change is read instead, as without `map`: one that
- * belongs neither to the process's user nor to root, or that others, or a group that is not the
- * process's own, may write.
- * A mapped .tamis file keeps a descriptor open, whose lock prevents tamis_commit of
- * other processes from changing it in place.  Only regular files can be mapped (E_UNSUPPORTED).
- * An update that a crash has interrupted is completed in memory.  `options` may be NULL.  Errors
- * are those of tamis_decode; E_BUSY, see `wait_ms`; and E_IO, after which errno has the reason. */
+/* Opens a file.  With `map` the file is mapped read-only and shared with other processes, and only
+ * the parts that queries touch are read and verified: the first answer takes the same time in a
+ * file of any size (tamis_query_status reports damage).  The file must not be truncated while it is
+ * mapped (replacing it by rename, as tamis_save does, is fine).  So a file that another user may
+ * change is read instead, as without `map`: one that belongs neither to the process's user nor to
+ * root, or that others, or a group that is not the process's own, may write. A mapped .tamis file
+ * keeps a descriptor open, whose lock prevents tamis_commit of other processes from changing it in
+ * place.  Only regular files can be mapped (E_UNSUPPORTED). An update that a crash has interrupted
+ * is completed in memory.  `options` may be NULL.  Errors are those of tamis_decode; E_BUSY, see
+ * `wait_ms`; and E_IO, after which errno has the reason. */
 TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *options,
                                   tamis_filter **out);
 

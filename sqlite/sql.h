@@ -41,18 +41,28 @@ struct sql_filter {
     int references;
     struct sql_state *state;
     struct sql_filter *next;
-    tamis_filter *filter; /* a view of the bytes */
-    tamis_facts facts;
+    struct sql_filter *next_mapped;
+    tamis_filter *filter; /* of the bytes: a view, or a mapped file */
+    tamis_facts facts;    /* see sql_filter_facts */
+    bool measured;
     char format[64]; /* the requested format; "": detected */
     size_t size;
-    uint64_t bytes[]; /* aligned, as a view must be */
+    const void *bytes; /* `own`, or those of a mapped file */
+    uint64_t own[];    /* aligned, as a view must be */
 };
 
-/* Memory for `size` bytes, which the caller fills and then opens; NULL if out of memory. */
+/* Memory for `size` bytes in `own`, which the caller fills and then opens; NULL if out of memory.
+ */
 struct sql_filter *sql_filter_new(struct sql_state *state, size_t size);
-/* Reads the filter; every checksum is compared.  On failure it is released. */
+/* A mapped file, which is taken over; NULL if out of memory. */
+struct sql_filter *sql_filter_mapped(struct sql_state *state, tamis_filter *filter);
+/* Reads the filter.  Checksums are compared now, or those of a mapped file as queries touch it.  On
+ * failure it is released. */
 tamis_status sql_filter_open(struct sql_filter *f, const char *format);
 void sql_filter_release(void *f);
+/* All facts, with a pass over the table if there was none; NULL and the reason if it is damaged.
+ * f->facts has those that need no pass. */
+const tamis_facts *sql_filter_facts(const struct sql_filter *f, tamis_status *status);
 
 /* The filter in the argument of that index.  The index is -1 in aggregates, where SQLite would keep
  * the auxiliary data of the first row.  NULL, with the result (NULL or an error) set, if there is

@@ -58,10 +58,39 @@ struct sql_filter *sql_filter_new(struct sql_state *state, size_t size) {
     memset(f, 0, sizeof *f);
     f->references = 1;
     f->size = size;
+    f->bytes = f->own;
     f->state = state;
     f->next = state->all;
     state->all = f;
     return f;
+}
+
+/* The mapped files of all connections: SQLite returns the address of a value alone when it needs
+ * the value no longer (release_mapped). */
+static struct sql_filter *all_mapped;
+
+static sqlite3_mutex *mapped_mutex(void) { return sqlite3_mutex_alloc(SQLITE_MUTEX_STATIC_APP3); }
+
+struct sql_filter *sql_filter_mapped(struct sql_state *state, tamis_filter *filter) {
+    struct sql_filter *f = sql_filter_new(state, 0);
+    if (f == NULL) return NULL;
+    f->filter = filter;
+    f->bytes = tamis_encoded(filter, &f->size);
+    sqlite3_mutex_enter(mapped_mutex());
+    f->next_mapped = all_mapped;
+    all_mapped = f;
+    sqlite3_mutex_leave(mapped_mutex());
+    return f;
+}
+
+static bool is_mapped(const struct sql_filter *f) { return f->bytes != f->own; }
+
+static void forget_mapped(const struct sql_filter *f) {
+    sqlite3_mutex_enter(mapped_mutex());
+    struct sql_filter **link = &all_mapped;
+    while (*link != f) link = &(*link)->next_mapped;
+    *link = f->next_mapped;
+    sqlite3_mutex_leave(mapped_mutex());
 }
 
 tamis_status sql_filter_open(struct sql_filter *f, const char *format) {
@@ -69,10 +98,21 @@ tamis_status sql_filter_open(struct sql_filter *f, const char *format) {
     f->facts = (tamis_facts)TAMIS_FACTS_INIT;
     o.format = format;
     if (format != NULL) snprintf(f->format, sizeof f->format, "%s", format);
-    tamis_status status = tamis_view(f->bytes, f->size, &o, &f->filter);
-    if (status == TAMIS_OK) status = tamis_info(f->filter, &f->facts);
+    tamis_status status = TAMIS_OK;
+    if (!is_mapped(f)) status = tamis_view(f->bytes, f->size, &o, &f->filter);
+    if (status == TAMIS_OK) status = tamis_info_brief(f->filter, &f->facts);
     if (status != TAMIS_OK) sql_filter_release(f);
     return status;
+}
+
+const tamis_facts *sql_filter_facts(const struct sql_filter *f, tamis_status *status) {
+    struct sql_filter *measured = (struct sql_filter *)(uintptr_t)f;
+    *status = TAMIS_OK;
+    if (f->measured) return &f->facts;
+    *status = tamis_verify(f->filter);
+    if (*status == TAMIS_OK) *status = tamis_info(f->filter, &measured->facts);
+    measured->measured = *status == TAMIS_OK;
+    return f->measured ? &f->facts : NULL;
 }
 
 void sql_filter_release(void *pointer) {
@@ -81,6 +121,7 @@ void sql_filter_release(void *pointer) {
     struct sql_filter **link = &f->state->all;
     while (*link != f) link = &(*link)->next;
     *link = f->next;
+    if (is_mapped(f)) forget_mapped(f);
     struct sql_state *state = f->state;
     tamis_free(f->filter);
     sqlite3_free(f);
@@ -115,7 +156,7 @@ static struct sql_filter *find(struct sql_state *state, const void *bytes, size_
                                const char *format) {
     for (struct sql_filter *f = state->all; f != NULL; f = f->next) {
         const bool same = format[0] == '\0' || strcmp(f->format, format) == 0;
-        if ((const void *)f->bytes == bytes && f->size == size && f->filter != NULL && same) {
+        if (f->bytes == bytes && f->size == size && f->filter != NULL && same) {
             return f;
         }
     }
@@ -136,13 +177,13 @@ static tamis_status obtain(struct sql_state *state, const void *bytes, size_t si
     if (f == NULL) {
         f = sql_filter_new(state, size);
         if (f == NULL) return TAMIS_E_NOMEM;
-        memcpy(f->bytes, bytes, size);
+        memcpy(f->own, bytes, size);
         const tamis_status status = sql_filter_open(f, format);
         if (status != TAMIS_OK) return status;
     } else {
         f->references++;
     }
-    keep(state, f);
+    if (!is_mapped(f)) keep(state, f); /* a file is closed when the statement ends */
     *out = f;
     return TAMIS_OK;
 }
@@ -211,13 +252,21 @@ const struct sql_filter *sql_filter_argument(sqlite3_context *context, int index
 
 /* --------------------------------------------------------------------- results */
 
-static void release_bytes(void *bytes) {
-    sql_filter_release((char *)bytes - offsetof(struct sql_filter, bytes));
+static void release_own(void *bytes) {
+    sql_filter_release((char *)bytes - offsetof(struct sql_filter, own));
+}
+
+static void release_mapped(void *bytes) {
+    sqlite3_mutex_enter(mapped_mutex());
+    struct sql_filter *f = all_mapped;
+    while (f->bytes != bytes) f = f->next_mapped;
+    sqlite3_mutex_leave(mapped_mutex());
+    sql_filter_release(f);
 }
 
 void sql_result_bytes(sqlite3_context *context, struct sql_filter *f) {
     f->references++;
-    sqlite3_result_blob64(context, f->bytes, f->size, release_bytes);
+    sqlite3_result_blob64(context, f->bytes, f->size, is_mapped(f) ? release_mapped : release_own);
 }
 
 void sql_result_filter(sqlite3_context *context, const tamis_filter *filter, const char *function) {

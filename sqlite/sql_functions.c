@@ -30,6 +30,11 @@ static void contains(sqlite3_context *context, int count, sqlite3_value **values
     } else if (answer) {
         answer = tamis_contains(f->filter, key.bytes, key.length);
     }
+    const tamis_status status = tamis_query_status(f->filter);
+    if (status != TAMIS_OK) {
+        sql_result_status(context, status, "tamis_contains");
+        return;
+    }
     sqlite3_result_int(context, answer);
 }
 
@@ -72,7 +77,14 @@ static void removes(sqlite3_context *context, int count, sqlite3_value **values)
 static void info(sqlite3_context *context, int count, sqlite3_value **values) {
     const struct sql_filter *f =
         sql_filter_argument(context, 0, values[0], count > 1 ? values[1] : NULL, "tamis_info");
-    if (f != NULL) sql_result_facts(context, &f->facts);
+    if (f == NULL) return;
+    tamis_status status;
+    const tamis_facts *facts = sql_filter_facts(f, &status);
+    if (facts != NULL) {
+        sql_result_facts(context, facts);
+    } else {
+        sql_result_status(context, status, "tamis_info");
+    }
 }
 
 static void version(sqlite3_context *context, int count, sqlite3_value **values) {

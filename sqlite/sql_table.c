@@ -177,12 +177,19 @@ static tamis_status read_native(struct sql_state *state, const char *path, const
                                 struct sql_filter **out) {
     tamis_open_options o = TAMIS_OPEN_INIT;
     tamis_filter *filter;
+    size_t length;
     o.format = format;
+    o.map = true;
     tamis_status status = tamis_open(path, &o, &filter);
     if (status != TAMIS_OK) return status;
+    if (tamis_encoded(filter, &length) != NULL) {
+        *out = sql_filter_mapped(state, filter);
+        if (*out == NULL) tamis_free(filter);
+        return *out == NULL ? TAMIS_E_NOMEM : TAMIS_OK;
+    }
     const uint64_t size = tamis_encoded_size(filter);
     *out = size > PAGE_SIZE_MAX ? NULL : sql_filter_new(state, (size_t)size);
-    status = *out == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, (*out)->bytes, (*out)->size, NULL);
+    status = *out == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, (*out)->own, (*out)->size, NULL);
     tamis_free(filter);
     if (status != TAMIS_OK) {
         sql_filter_release(*out);
@@ -195,7 +202,7 @@ static tamis_status read_native(struct sql_state *state, const char *path, const
 static struct sql_filter *read_compat(struct sql_state *state, FILE *file, size_t size,
                                       const char **why) {
     struct sql_filter *f = sql_filter_new(state, size);
-    if (f != NULL && fread(f->bytes, 1, size, file) != size) {
+    if (f != NULL && fread(f->own, 1, size, file) != size) {
         *why = ferror(file) ? strerror(errno) : "the file became shorter";
         sql_filter_release(f);
         f = NULL;
@@ -229,7 +236,7 @@ static int take_blob(struct cursor *c, sqlite3_value *value, struct sql_filter *
     const void *bytes = sqlite3_value_blob(value);
     *out = sql_filter_new(state, (size_t)sqlite3_value_bytes(value));
     if (*out == NULL) return SQLITE_NOMEM;
-    if ((*out)->size != 0) memcpy((*out)->bytes, bytes, (*out)->size);
+    if ((*out)->size != 0) memcpy((*out)->own, bytes, (*out)->size);
     return SQLITE_OK;
 }
 
@@ -252,7 +259,7 @@ static int row_of_part(struct cursor *c) {
     const uint64_t size = tamis_encoded_size(filter);
     struct sql_filter *row =
         size > PAGE_SIZE_MAX / 2 ? NULL : sql_filter_new(c->source->state, (size_t)size);
-    status = row == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, row->bytes, row->size, NULL);
+    status = row == NULL ? TAMIS_E_NOMEM : tamis_encode(filter, row->own, row->size, NULL);
     tamis_free(filter);
     if (status != TAMIS_OK) {
         sql_filter_release(row);
@@ -382,6 +389,21 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     return SQLITE_OK;
 }
 
+/* The columns that need a pass over the table. */
+static int measured_column(struct cursor *c, sqlite3_context *context, int column) {
+    tamis_status status;
+    const tamis_facts *facts = sql_filter_facts(c->row, &status);
+    if (facts == NULL) return complain_status(c, status);
+    if (column == COLUMN_KEYS) {
+        sqlite3_result_int64(context, (sqlite3_int64)sql_keys_of(facts));
+    } else if (column == COLUMN_FPR) {
+        sqlite3_result_double(context, facts->fpr_now);
+    } else {
+        sql_result_facts(context, facts);
+    }
+    return SQLITE_OK;
+}
+
 static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
     struct cursor *c = (struct cursor *)base;
     const tamis_facts *facts = &c->row->facts;
@@ -400,18 +422,13 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         case COLUMN_KIND:
             sqlite3_result_text(context, tamis_kind_name(facts->kind), -1, SQLITE_STATIC);
             break;
-        case COLUMN_KEYS:
-            sqlite3_result_int64(context, (sqlite3_int64)sql_keys_of(facts));
-            break;
         case COLUMN_BYTES:
             sqlite3_result_int64(context, (sqlite3_int64)facts->encoded_bytes);
             break;
+        case COLUMN_KEYS:
         case COLUMN_FPR:
-            sqlite3_result_double(context, facts->fpr_now);
-            break;
         case COLUMN_INFO:
-            sql_result_facts(context, facts);
-            break;
+            return measured_column(c, context, column);
         default: /* the arguments are where they came from */
             break;
     }

@@ -12,6 +12,7 @@
 #include "compat/registry.h"
 #include "file/codecs.h"
 #include "file/native.h"
+#include "file/touched.h"
 #include "file/update.h"
 #include "plan/plan.h"
 
@@ -195,6 +196,8 @@ tamis_status tamis_convert(const tamis_filter *filter, tamis_kind kind, tamis_fi
 void tamis_free(tamis_filter *filter) {
     if (filter == NULL) return;
     struct tamis__update *update = filter->update;
+    struct tamis__touched *touched = filter->touched;
     tamis__filter_free(filter);
+    tamis__touched_free(touched);
     tamis__update_free(update);
 }

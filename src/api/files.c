@@ -13,6 +13,7 @@
 #include "file/file.h"
 #include "file/native.h"
 #include "file/save.h"
+#include "file/touched.h"
 #include "file/update.h"
 #include "filter/codec.h"
 #include "tamis.h"
@@ -38,6 +39,14 @@ tamis_status tamis_encode(const tamis_filter *filter, void *buffer, size_t capac
     return status;
 }
 
+const void *tamis_encoded(const tamis_filter *filter, size_t *length) {
+    assert(filter != NULL && length != NULL);
+    const bool there = filter->storage == TAMIS__MAPPED || filter->storage == TAMIS__BORROWED;
+    const bool native = filter->settings.codec == NULL && filter->block != NULL;
+    *length = there && native ? (size_t)filter->block_bytes : 0;
+    return there && native ? filter->block : NULL;
+}
+
 tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_open_options *copy) {
     memset(copy, 0, sizeof *copy);
     if (options != NULL && options->struct_size < offsetof(tamis_open_options, map)) {
@@ -51,7 +60,8 @@ tamis_status tamis__open_options_read(const tamis_open_options *options, tamis_o
     if ((copy->allocator.alloc == NULL) != (copy->allocator.free == NULL)) {
         return TAMIS_E_ARGUMENT;
     }
-    return TAMIS_OK;
+    const bool known = copy->verify >= TAMIS_VERIFY_DEFAULT && copy->verify <= TAMIS_VERIFY_LATER;
+    return known ? TAMIS_OK : TAMIS_E_ARGUMENT;
 }
 
 /* One filter of a container, with its own copy of the bytes. */
@@ -118,7 +128,7 @@ tamis_status tamis_decode(const void *bytes, size_t length, const tamis_open_opt
     tamis_status status = tamis__open_options_read(options, &o);
     if (status != TAMIS_OK) return status;
     if (bytes == NULL && length != 0) return TAMIS_E_ARGUMENT;
-    o.unverified = false;
+    o.verify = TAMIS_VERIFY_ALL;
     const struct tamis__file b = {tamis__table_alloc(&o.allocator, length), length, TAMIS__OWNED,
                                   length, -1};
     if (b.bytes == NULL) return TAMIS_E_NOMEM;
@@ -142,14 +152,19 @@ tamis_status tamis_verify(const tamis_filter *filter) {
     if (filter == NULL) return TAMIS_E_ARGUMENT;
     if (!filter->unverified) return TAMIS_OK;
     if (filter->update != NULL) return tamis__update_verify(filter);
-    if (filter->storage == TAMIS__MAPPED) {
-        tamis__file_prefetch(filter->block, filter->block_bytes);
-    }
+    if (filter->touched != NULL) return tamis__touched_verify(filter);
+    const bool mapped = filter->storage == TAMIS__MAPPED;
+    if (mapped) tamis__file_scan(filter->block, filter->block_bytes, true);
     const tamis_status status = tamis__native_verify(filter->block, filter->block_bytes);
+    if (mapped) tamis__file_scan(filter->block, filter->block_bytes, false);
     /* The filter is const, and many threads may read it: this flag is set atomically. */
     bool *compared = &((tamis_filter *)(uintptr_t)filter)->compared;
     if (status == TAMIS_OK) __atomic_store_n(compared, true, __ATOMIC_RELAXED);
     return status;
+}
+
+tamis_status tamis_query_status(const tamis_filter *filter) {
+    return filter == NULL ? TAMIS_E_ARGUMENT : tamis__touched_status(filter);
 }
 
 tamis_status tamis__filter_trust(const tamis_filter *f) {
@@ -245,7 +260,11 @@ static tamis_status open_bytes(const char *path, tamis_open_options *o, tamis_fi
     const struct tamis__file_how how = {o->map, o->wait_ms, &o->allocator};
     tamis_status status = tamis__file_open(path, &how, &b);
     if (status != TAMIS_OK) return status;
-    o->unverified = b.storage == TAMIS__MAPPED;
+    if (b.storage != TAMIS__MAPPED) {
+        o->verify = TAMIS_VERIFY_ALL;
+    } else if (o->verify == TAMIS_VERIFY_DEFAULT) {
+        o->verify = TAMIS_VERIFY_TOUCHED;
+    }
     if (container == NULL || o->part != NULL ||
         tamis__container_detect(o->format, b.bytes, b.length) == NULL) {
         return decode_bytes(&b, o, out);
@@ -260,10 +279,10 @@ static tamis_status open_draft(const struct tamis__update *u, tamis_open_options
     struct tamis__file b;
     tamis_status status = tamis__update_map(u, &b);
     if (status != TAMIS_OK) return status;
-    o->unverified = true;
+    o->verify = TAMIS_VERIFY_LATER;
     status = decode_bytes(&b, o, out);
-    o->unverified = false;
-    if (status != TAMIS_OK || (*out)->family->touched != NULL) return status;
+    o->verify = TAMIS_VERIFY_ALL;
+    if (status != TAMIS_OK || (*out)->family->in_place) return status;
     tamis__filter_free(*out);
     *out = NULL;
     return TAMIS_E_UNSUPPORTED;
@@ -286,7 +305,6 @@ static tamis_status open_for_update(const char *path, tamis_open_options *o, tam
     struct tamis__update *u;
     tamis_status status = tamis__update_begin(path, o->wait_ms, &o->allocator, &u);
     if (status != TAMIS_OK) return status;
-    o->unverified = false;
     status = open_draft(u, o, out);
     if (status == TAMIS_E_UNSUPPORTED) status = open_copy(u, o, out);
     if (status == TAMIS_OK) status = tamis__update_attach(u, *out);

@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "core/bits.h"
+#include "file/touched.h"
 #include "file/update.h"
 
 /* ------------------------------------------------------------------------ add */
@@ -280,7 +281,9 @@ tamis_status tamis_set_adds(tamis_filter *filter, uint64_t adds) {
     return TAMIS_OK;
 }
 
+/* Copies of a key; 1, "possibly", if it cannot be known because the table is damaged. */
 static unsigned count_one(const tamis_filter *f, struct tamis__hash h) {
+    if (f->touched != NULL && !tamis__touched_ready(f, h.lo)) return 1;
     return f->family->count == NULL ? tamis__filter_contains(f, h) : f->family->count(f, h.lo);
 }
 

@@ -177,6 +177,12 @@ tamis_status tamis__shards_attach(tamis_filter *f) {
     return whole ? TAMIS_OK : TAMIS_E_CORRUPT;
 }
 
+void tamis__shards_touch(const struct tamis__static *s, const struct tamis__shard *shard,
+                         tamis__part_taker *take, void *context) {
+    const uint64_t index = (uint64_t)(shard - s->shards);
+    take(context, s->base.table + index * TAMIS__SHARD_ENTRY, TAMIS__SHARD_ENTRY);
+}
+
 void tamis__shards_detach(tamis_filter *f) {
     struct tamis__static *s = (struct tamis__static *)f;
     tamis__release(&f->settings.allocator, s->shards, sizeof *s->shards << s->lg_shards);

@@ -72,6 +72,9 @@ uint64_t tamis__shards_estimate(uint64_t keys, unsigned lg_shards, double bits);
 bool tamis__shards_check(const struct tamis__shape *shape);
 tamis_status tamis__shards_attach(tamis_filter *f);
 void tamis__shards_detach(tamis_filter *f);
+/* The directory's entry of a shard, for `touches`. */
+void tamis__shards_touch(const struct tamis__static *s, const struct tamis__shard *shard,
+                         tamis__part_taker *take, void *context);
 
 /* The shard of a hash and what the family sees of it. */
 TAMIS_TEMPLATE const struct tamis__shard *tamis__shard_of(const struct tamis__static *s, uint64_t h,

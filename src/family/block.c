@@ -171,10 +171,9 @@ static uint64_t line_of(const tamis_filter *f, uint64_t hash) {
     return tamis__range(block_stir(hash), f->shape.word[BLOCK_LINES]) * BLOCK_LINE_BYTES;
 }
 
-static size_t block_touched(const tamis_filter *f, uint64_t hash,
-                            uint64_t offsets[TAMIS__TOUCHED_MAX]) {
-    offsets[0] = line_of(f, hash);
-    return 1;
+static void block_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                          void *context) {
+    take(context, f->table + line_of(f, hash), BLOCK_LINE_BYTES);
 }
 
 static void block_prefetch(const tamis_filter *f, uint64_t hash) {
@@ -193,6 +192,7 @@ const struct tamis__family tamis__block = {
     .ops = block_ops,
     .state = block_state,
     .merge = tamis__merge_bits,
-    .touched = block_touched,
+    .touches = block_touches,
+    .in_place = true,
     .prefetch = block_prefetch,
 };

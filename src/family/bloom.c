@@ -129,17 +129,20 @@ static void bloom_state(const tamis_filter *f, struct tamis__state *state) {
     state->fpr_now = tamis__probe_fpr_of_fill(&of, state->distinct, state->fill);
 }
 
-static size_t bloom_touched(const tamis_filter *f, uint64_t hash,
-                            uint64_t offsets[TAMIS__TOUCHED_MAX]) {
-    const size_t count = (size_t)f->shape.word[HASHES];
-    const struct tamis__probe first = tamis__probe_first(hash);
-    if (f->shape.word[PAIRED]) {
-        write_positions(f, first, count, offsets, &rule_pairs, false, false);
-    } else {
-        write_positions(f, first, count, offsets, &rule_own, false, false);
+static void bloom_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                          void *context) {
+    const uint64_t bits = f->shape.word[BITS], probes = f->shape.word[HASHES];
+    const bool paired = f->shape.word[PAIRED] != 0;
+    struct tamis__probe p = tamis__probe_first(hash);
+    for (uint64_t i = 0; i < probes; i += paired ? 2 : 1) {
+        if (paired) {
+            const struct tamis__pair pair = tamis__probe_pair(&p, bits);
+            take(context, f->table + (pair.first >> 3), 1);
+            if (i + 1 < probes) take(context, f->table + (pair.second >> 3), 1);
+        } else {
+            take(context, f->table + (tamis__probe_next(&p, bits) >> 3), 1);
+        }
     }
-    for (size_t i = 0; i < count; i++) offsets[i] /= 8;
-    return count;
 }
 
 static void bloom_prefetch(const tamis_filter *f, uint64_t hash) {
@@ -164,7 +167,8 @@ const struct tamis__family tamis__bloom = {
     .traits = bloom_traits,
     .check = bloom_check,
     .ops = bloom_ops,
-    .touched = bloom_touched,
+    .touches = bloom_touches,
+    .in_place = true,
     .prefetch = bloom_prefetch,
     .version = bloom_version,
     .state = bloom_state,

@@ -229,12 +229,12 @@ static void counting_convert_table(const tamis_filter *f, uint8_t *table) {
     }
 }
 
-static size_t counting_touched(const tamis_filter *f, uint64_t hash,
-                               uint64_t offsets[TAMIS__TOUCHED_MAX]) {
-    const size_t count = (size_t)f->shape.word[HASHES];
-    write_positions(f, tamis__probe_first(hash), count, offsets, &rule_counters, false, false);
-    for (size_t i = 0; i < count; i++) offsets[i] /= 2;
-    return count;
+static void counting_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                             void *context) {
+    struct tamis__probe p = tamis__probe_first(hash);
+    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
+        take(context, f->table + (tamis__probe_next(&p, f->shape.word[COUNTERS]) >> 1), 1);
+    }
 }
 
 const struct tamis__family tamis__counting = {
@@ -253,6 +253,7 @@ const struct tamis__family tamis__counting = {
     .merge = counting_merge,
     .convert_shape = counting_convert_shape,
     .convert_table = counting_convert_table,
-    .touched = counting_touched,
+    .touches = counting_touches,
+    .in_place = true,
     .prefetch = counting_prefetch,
 };

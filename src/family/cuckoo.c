@@ -557,6 +557,17 @@ static void cuckoo_state(const tamis_filter *f, struct tamis__state *state) {
     state->distinct_error = hypot(sqrt(state->distinct * state->fpr_now / 2), sampling);
 }
 
+/* The stash is read when the filter is opened: whether it is in use. */
+static void cuckoo_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                           void *context) {
+    const struct tamis__cuckoo *c = cuckoo_of_const(f);
+    const struct cuckoo_home home = cuckoo_home_of(c, hash);
+    const uint64_t bits = c->grid.window * c->grid.width;
+    take(context, f->table, CUCKOO_STASH_BYTES);
+    take(context, cuckoo_byte(&c->grid, home.first), tamis__div_up((home.first & 7) + bits, 8));
+    take(context, cuckoo_byte(&c->grid, home.second), tamis__div_up((home.second & 7) + bits, 8));
+}
+
 static void cuckoo_prefetch(const tamis_filter *f, uint64_t hash) {
     struct cuckoo_home unread;
     ring_fill(cuckoo_of_const(f), &unread, 0, &hash, 1);
@@ -574,6 +585,7 @@ const struct tamis__family tamis__cuckoo = {
     .check = cuckoo_check,
     .ops = cuckoo_ops,
     .attach = cuckoo_attach,
+    .touches = cuckoo_touches,
     .prefetch = cuckoo_prefetch,
     .state = cuckoo_state,
     .count = cuckoo_count,

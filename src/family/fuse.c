@@ -152,6 +152,7 @@ const struct tamis__family tamis__fuse = {
     .ops = fuse_ops,
     .attach = tamis__peeled_attach,
     .detach = tamis__shards_detach,
+    .touches = tamis__peeled_touches,
     .prefetch = tamis__peeled_prefetch,
     .state = tamis__peeled_state,
     .shards = &fuse_how.maker,

@@ -270,6 +270,15 @@ static tamis_status growing_add(tamis_filter *f, uint64_t hash, bool *fresh) {
     return f->ops->add_batch(f, &hash, NULL, 1, fresh, &done);
 }
 
+static void growing_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                            void *context) {
+    const struct growing *g = (const struct growing *)f;
+    take(context, f->table, (uint64_t)g->count * ENTRY);
+    for (unsigned i = 0; i < g->count; i++) {
+        g->stage[i]->family->touches(g->stage[i], hash, take, context);
+    }
+}
+
 static void growing_prefetch(const tamis_filter *f, uint64_t hash) {
     const struct growing *g = (const struct growing *)f;
     for (unsigned i = 0; i < g->count; i++) g->stage[i]->family->prefetch(g->stage[i], hash);
@@ -408,6 +417,7 @@ const struct tamis__family tamis__growing = {
     .only_ops = &growing_table,
     .attach = growing_attach,
     .detach = growing_detach,
+    .touches = growing_touches,
     .prefetch = growing_prefetch,
     .version = growing_version,
     .state = growing_state,

@@ -249,6 +249,28 @@ void tamis__peeled_prefetch(const tamis_filter *f, uint64_t hash) {
     tamis__peeled_request(f, hash, graph, tamis__access_of(width), width, &unread);
 }
 
+void tamis__peeled_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                           void *context) {
+    const struct tamis__static *s = (const struct tamis__static *)f;
+    const enum tamis__graph graph = graph_of((const void *)f->family->shards, &f->shape);
+    const unsigned width = (unsigned)f->shape.word[TAMIS__PEELED_WIDTH];
+    uint64_t inner;
+    const struct tamis__shard *shard = tamis__shard_of(s, hash, &inner);
+    tamis__shards_touch(s, shard, take, context);
+    if (!tamis__peeled_has_array(shard)) {
+        take(context, shard->table, shard->bytes);
+        return;
+    }
+    const uint64_t listed = 8 * shard->word[TAMIS__PEELED_LISTED];
+    const struct tamis__geometry g = tamis__peeled_geometry(shard);
+    const struct tamis__key_slots p = tamis__key_slots_of(graph, &g, inner);
+    for (unsigned j = 0; j < tamis__arity(graph); j++) {
+        const uint64_t bit = (uint64_t)p.at[j] * width;
+        take(context, shard->table + bit / 8, tamis__div_up(bit % 8 + width, 8));
+    }
+    take(context, shard->table + (shard->bytes - listed), listed);
+}
+
 bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
     uint64_t low = 0, high = shard->word[TAMIS__PEELED_LISTED];
     const uint8_t *list = shard->table + (shard->bytes - 8 * high);

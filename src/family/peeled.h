@@ -76,6 +76,8 @@ bool tamis__peeled_check(const struct tamis__shape *shape);
 tamis_status tamis__peeled_attach(tamis_filter *f);
 void tamis__peeled_state(const tamis_filter *f, struct tamis__state *state);
 void tamis__peeled_prefetch(const tamis_filter *f, uint64_t hash);
+void tamis__peeled_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                           void *context);
 
 /* For its tamis__shard_maker. */
 tamis_status tamis__peeled_build_shard(const struct tamis__shard_maker *maker,

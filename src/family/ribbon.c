@@ -74,6 +74,38 @@ static size_t ribbon_contains_batch(const tamis_filter *f, const uint64_t *lo, c
     return tamis__ribbon_contains_batch(f, lo, count, answers, match_portable);
 }
 
+/* The parts of a shard.  Marks and thresholds lead from layer to layer. */
+static void shard_touches(const struct tamis__ribbon_shard *shard, struct tamis__ribbon_form form,
+                          uint64_t hash, tamis__part_taker *take, void *context) {
+    for (unsigned i = 0; i < TAMIS__RIBBON_LAYERS && shard->layer[i].slots != 0; i++) {
+        const struct tamis__ribbon_layer *layer = &shard->layer[i];
+        const uint64_t slot = tamis__ribbon_slot(layer, hash);
+        take(context, layer->marks + slot / TAMIS__RIBBON_BUCKET / 8, 1);
+        take(context, layer->thresholds + tamis__ribbon_segment(layer, hash), 1);
+        if (!tamis__ribbon_is_bumped(layer, hash, slot)) {
+            const struct tamis__ribbon_location at =
+                tamis__ribbon_location_at(layer, form.columns, hash, slot);
+            take(context, at.block, 16 * (uint64_t)at.columns);
+            return;
+        }
+        hash = tamis__ribbon_rehash(hash);
+    }
+    const unsigned which = tamis__ribbon_is_narrow(form, hash) ? 0 : 1;
+    const struct tamis__linear *dense = &shard->dense[which];
+    if (dense->slots == 0 || dense->width == 0) return;
+    take(context, shard->dense_table[which], tamis__linear_bytes(dense->slots, dense->width));
+}
+
+static void ribbon_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
+                           void *context) {
+    const struct tamis__ribbon *r = (const struct tamis__ribbon *)(const void *)f;
+    uint64_t inner;
+    const struct tamis__shard *shard = tamis__shard_of(&r->base, hash, &inner);
+    tamis__shards_touch(&r->base, shard, take, context);
+    shard_touches(&r->shards[shard - r->base.shards], tamis__ribbon_form_of(&f->shape), inner, take,
+                  context);
+}
+
 static void ribbon_prefetch(const tamis_filter *f, uint64_t hash) {
     const struct tamis__ribbon *r = (const struct tamis__ribbon *)(const void *)f;
     const struct tamis__ribbon_form form = tamis__ribbon_form_of(&f->shape);
@@ -281,6 +313,7 @@ const struct tamis__family tamis__ribbon = {
     .ops = ribbon_ops,
     .attach = ribbon_attach,
     .detach = ribbon_detach,
+    .touches = ribbon_touches,
     .prefetch = ribbon_prefetch,
     .state = ribbon_state,
     .shards = &ribbon_maker,

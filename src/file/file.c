@@ -112,11 +112,25 @@ static tamis_status map_with(const struct tamis__journal *journal, int descripto
     return status;
 }
 
+static void advise(const uint8_t *bytes, uint64_t length, int advice) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t from = (uintptr_t)bytes / page * page;
+    (void)madvise((void *)from, (size_t)((uintptr_t)bytes + length - from), advice);
+}
+
 void tamis__file_prefetch(const uint8_t *bytes, uint64_t length) {
 #if defined(MADV_WILLNEED)
-    (void)madvise((void *)(uintptr_t)bytes, (size_t)length, MADV_WILLNEED);
+    advise(bytes, length, MADV_WILLNEED);
 #else
     (void)bytes, (void)length;
+#endif
+}
+
+void tamis__file_scan(const uint8_t *bytes, uint64_t length, bool begins) {
+#if defined(MADV_RANDOM)
+    advise(bytes, length, begins ? MADV_NORMAL : MADV_RANDOM);
+#else
+    (void)bytes, (void)length, (void)begins;
 #endif
 }
 

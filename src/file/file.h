@@ -32,8 +32,11 @@ void tamis__file_close(const struct tamis__file *file, const tamis_allocator *a)
 /* The rest of a descriptor's bytes, into memory. */
 tamis_status tamis__file_read(int descriptor, const tamis_allocator *a, struct tamis__file *file);
 
-/* Starts reading a mapping that will be read from its start to its end. */
+/* Starts reading a small part of a mapping, which will be needed soon. */
 void tamis__file_prefetch(const uint8_t *bytes, uint64_t length);
+/* A mapping will be read from its start to its end, or has been: in between, the system reads
+ * ahead. */
+void tamis__file_scan(const uint8_t *bytes, uint64_t length, bool begins);
 
 struct stat;
 

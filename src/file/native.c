@@ -40,7 +40,9 @@
 #include "compat/registry.h"
 #include "core/bits.h"
 #include "core/bytes.h"
+#include "core/parallel.h"
 #include "file/native.h"
+#include "file/touched.h"
 #include "filter/codec.h"
 
 static const uint8_t magic[8] = {0x93, 't', 'a', 'm', 'i', 's', '\r', '\n'};
@@ -82,25 +84,52 @@ uint64_t tamis__native_sums_sum(const uint8_t *header) { return tamis__load64(he
 
 /* ---- checksums of the table */
 
+/* Pieces that a thread compares at a time. */
+#define RUN 64
+
 static uint64_t piece_sum(const uint8_t *table, uint64_t table_bytes, uint64_t piece) {
     const uint64_t bytes = tamis__native_piece_bytes(table_bytes, piece);
     return tamis__xxh3(table + (piece << PIECE_LG), (size_t)bytes, 0);
 }
 
-/* `header` is a copy that has been checked: the table and its checksums are what follows it. */
-static tamis_status verify_table(const uint8_t header[TAMIS__HEADER_BYTES], const uint8_t *table) {
-    const uint64_t table_bytes = tamis__native_table_bytes(header);
-    const uint64_t pieces = tamis__native_pieces(table_bytes);
+bool tamis__native_piece_matches(const uint8_t *table, uint64_t table_bytes, uint64_t piece) {
     const uint8_t *sums = table + table_bytes;
-    if (tamis__xxh3(sums, (size_t)(8 * pieces), 0) != tamis__native_sums_sum(header)) {
-        return TAMIS_E_CHECKSUM;
-    }
-    for (uint64_t i = 0; i < pieces; i++) {
-        if (piece_sum(table, table_bytes, i) != tamis__load64(sums + 8 * i)) {
-            return TAMIS_E_CHECKSUM;
-        }
+    return piece_sum(table, table_bytes, piece) == tamis__load64(sums + 8 * piece);
+}
+
+struct compared {
+    const uint8_t *table;
+    uint64_t table_bytes, pieces;
+};
+
+static tamis_status compare_run(void *context, uint64_t run) {
+    const struct compared *c = context;
+    const uint64_t first = run * RUN, end = c->pieces - first < RUN ? c->pieces : first + RUN;
+    for (uint64_t i = first; i < end; i++) {
+        if (!tamis__native_piece_matches(c->table, c->table_bytes, i)) return TAMIS_E_CHECKSUM;
     }
     return TAMIS_OK;
+}
+
+tamis_status tamis__native_compare(const uint8_t *table, uint64_t table_bytes, unsigned threads) {
+    struct compared c = {table, table_bytes, tamis__native_pieces(table_bytes)};
+    return tamis__parallel(threads < 1 ? 1 : threads, tamis__div_up(c.pieces, RUN), compare_run,
+                           &c);
+}
+
+/* `header` is a copy that has been checked: the table and its checksums are what follows it. */
+static tamis_status verify_sums(const uint8_t header[TAMIS__HEADER_BYTES], const uint8_t *table) {
+    const uint64_t table_bytes = tamis__native_table_bytes(header);
+    const uint64_t sum =
+        tamis__xxh3(table + table_bytes, (size_t)(8 * tamis__native_pieces(table_bytes)), 0);
+    return sum == tamis__native_sums_sum(header) ? TAMIS_OK : TAMIS_E_CHECKSUM;
+}
+
+static tamis_status verify_table(const uint8_t header[TAMIS__HEADER_BYTES], const uint8_t *table,
+                                 unsigned threads) {
+    const tamis_status status = verify_sums(header, table);
+    if (status != TAMIS_OK) return status;
+    return tamis__native_compare(table, tamis__native_table_bytes(header), threads);
 }
 
 /* ---- writing */
@@ -256,7 +285,7 @@ static tamis_status copy_header(const uint8_t *bytes, uint64_t length,
 tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length) {
     uint8_t header[TAMIS__HEADER_BYTES];
     const tamis_status status = copy_header(bytes, length, header);
-    return status == TAMIS_OK ? verify_table(header, bytes + TAMIS__HEADER_BYTES) : status;
+    return status == TAMIS_OK ? verify_table(header, bytes + TAMIS__HEADER_BYTES, 1) : status;
 }
 
 static bool form_is_sane(const tamis_key_form *form) {
@@ -307,6 +336,42 @@ static const struct tamis__family *family_of(const struct header *h) {
                                 : tamis__compat_family_of(kind, h->shape.layout);
 }
 
+/* How the table is verified.  A family that cannot say what a query touches needs all of it. */
+static tamis_verification verification(const tamis_open_options *options,
+                                       const struct tamis__family *family) {
+    const bool whole = options->verify == TAMIS_VERIFY_DEFAULT ||
+                       (options->verify == TAMIS_VERIFY_TOUCHED && family->touches == NULL);
+    return whole ? TAMIS_VERIFY_ALL : options->verify;
+}
+
+/* The filter, of a table that is verified as it should be when it is opened. */
+static tamis_status make(const struct header *h, uint32_t version,
+                         const struct tamis__contents *contents,
+                         const struct tamis__settings *settings, tamis_filter **out) {
+    struct tamis__settings own = *settings;
+    own.form = h->form;
+    const tamis_status status = tamis__filter_make(contents, &own, out);
+    if (status != TAMIS_OK || tamis__filter_version(*out) == version) return status;
+    tamis__filter_free(*out);
+    *out = NULL;
+    return TAMIS_E_CORRUPT;
+}
+
+/* A damaged table may be inconsistent: then its checksums are the better reason. */
+static tamis_status reason_of(tamis_status status, const uint8_t header[TAMIS__HEADER_BYTES],
+                              const uint8_t *table, const tamis_open_options *options) {
+    if (status != TAMIS_E_CORRUPT || options->verify != TAMIS_VERIFY_TOUCHED) return status;
+    return verify_table(header, table, options->threads) == TAMIS_OK ? status : TAMIS_E_CHECKSUM;
+}
+
+static tamis_status attach_touched(tamis_filter **f, unsigned threads) {
+    const tamis_status status = tamis__touched_attach(*f, threads);
+    if (status == TAMIS_OK) return TAMIS_OK;
+    tamis__filter_free(*f);
+    *f = NULL;
+    return status;
+}
+
 tamis_status tamis__native_open(const uint8_t *bytes, uint64_t length,
                                 const struct tamis__settings *settings,
                                 const tamis_open_options *options, tamis_filter **out) {
@@ -320,23 +385,20 @@ tamis_status tamis__native_open(const uint8_t *bytes, uint64_t length,
     const struct tamis__family *family = family_of(&h);
     if (family == NULL || !header_is_sane(&h, family, fpr)) return TAMIS_E_CORRUPT;
     if (settings->shared && (family->caps & TAMIS_CAN_SHARE) == 0) return TAMIS_E_UNSUPPORTED;
-    if (!options->unverified) status = verify_table(header, table);
     struct tamis__contents contents = {.family = family,
                                        .shape = h.shape,
                                        .capacity = h.capacity,
                                        .fpr = fpr,
                                        .adds = h.adds,
                                        .table = table};
-    struct tamis__settings own = *settings;
-    own.form = h.form;
+    const tamis_verification verify = verification(options, family);
+    if (verify == TAMIS_VERIFY_ALL) status = verify_table(header, table, options->threads);
+    if (verify == TAMIS_VERIFY_TOUCHED) status = verify_sums(header, table);
     if (status == TAMIS_OK) status = read_hashing(&h, options->secret, &contents.hashing);
-    if (status == TAMIS_OK) status = tamis__filter_make(&contents, &own, out);
-    if (status != TAMIS_OK) return status;
-    (*out)->unverified = options->unverified;
-    if (tamis__filter_version(*out) == tamis__load32(header + 8)) return TAMIS_OK;
-    tamis__filter_free(*out);
-    *out = NULL;
-    return TAMIS_E_CORRUPT;
+    if (status == TAMIS_OK) status = make(&h, tamis__load32(header + 8), &contents, settings, out);
+    if (status != TAMIS_OK) return reason_of(status, header, table, options);
+    (*out)->unverified = verify != TAMIS_VERIFY_ALL;
+    return verify == TAMIS_VERIFY_TOUCHED ? attach_touched(out, options->threads) : TAMIS_OK;
 }
 
 /* Everything except the data that another system's file has besides its filter. */

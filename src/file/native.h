@@ -42,7 +42,11 @@ void tamis__native_header(const tamis_filter *f, uint64_t table_bytes, uint64_t 
 #define TAMIS__PIECE_BYTES ((uint64_t)1 << TAMIS__PIECE_LG)
 uint64_t tamis__native_pieces(uint64_t table_bytes);
 uint64_t tamis__native_piece_bytes(uint64_t table_bytes, uint64_t piece);
-/* Compares the table of a .tamis file with its checksums. */
+/* Compares a piece, or all pieces on at most `threads` threads, with the checksums behind the
+ * table: OK or E_CHECKSUM. */
+bool tamis__native_piece_matches(const uint8_t *table, uint64_t table_bytes, uint64_t piece);
+tamis_status tamis__native_compare(const uint8_t *table, uint64_t table_bytes, unsigned threads);
+/* Compares header, checksums and table of a .tamis file. */
 tamis_status tamis__native_verify(const uint8_t *bytes, uint64_t length);
 
 #endif

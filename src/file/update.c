@@ -151,13 +151,16 @@ static bool too_many(const struct tamis__update *u) {
     return __atomic_load_n(&u->marked, __ATOMIC_RELAXED) > u->pieces / SHARE;
 }
 
-static void mark(const tamis_filter *f, const uint64_t *hashes, size_t count) {
+/* A part is at most a cache line, and so in one piece. */
+static void mark_part(void *context, const uint8_t *at, uint64_t bytes) {
+    const tamis_filter *f = context;
+    (void)bytes;
+    mark_piece(f->update, (uint64_t)(at - f->table) >> TAMIS__PIECE_LG);
+}
+
+static void mark(tamis_filter *f, const uint64_t *hashes, size_t count) {
     struct tamis__update *u = f->update;
-    uint64_t offsets[TAMIS__TOUCHED_MAX];
-    for (size_t i = 0; i < count; i++) {
-        const size_t touched = f->family->touched(f, hashes[i], offsets);
-        for (size_t j = 0; j < touched; j++) mark_piece(u, offsets[j] >> TAMIS__PIECE_LG);
-    }
+    for (size_t i = 0; i < count; i++) f->family->touches(f, hashes[i], mark_part, f);
     if (__atomic_load_n(&u->fetched, __ATOMIC_RELAXED) || !too_many(u)) return;
     /* One long read is faster than many short ones. */
     if (__atomic_exchange_n(&u->fetched, true, __ATOMIC_RELAXED)) return;

@@ -108,13 +108,14 @@ struct tamis__state {
 
 struct tamis__family;
 struct tamis__shard_maker;
+struct tamis__touched;
 struct tamis__update;
 
 /* Keys whose cache lines a batch prefetches before it reads the first. */
 #define TAMIS__PREFETCHED_KEYS 32
 
-/* Maximum table positions per key in a family that has `touched`. */
-#define TAMIS__TOUCHED_MAX 64
+/* Receives a part of a table. */
+typedef void tamis__part_taker(void *context, const uint8_t *at, uint64_t bytes);
 
 /* The operations of one family, layout, width and instruction set: chosen once per object.
  * `hi` arrays may be NULL for our own filters.  `answers`, `fresh`, `removed` may be NULL.
@@ -192,8 +193,9 @@ struct tamis_filter {
     bool unverified; /* `block` is a whole .tamis file, opened without comparing checksums */
     bool compared;   /* compared since, and they match; set atomically */
     int held;        /* mapped: descriptor + 1 that keeps the file as it is; 0: none */
-    struct tamis__update *update; /* opened for update: what to write back; else NULL */
-    struct tamis__seal seal;      /* of a filter whose keys were all queried */
+    struct tamis__touched *touched; /* verified as queries touch it: what has been; else NULL */
+    struct tamis__update *update;   /* opened for update: what to write back; else NULL */
+    struct tamis__seal seal;        /* of a filter whose keys were all queried */
 };
 
 /* The largest part of a header. */
@@ -249,9 +251,13 @@ struct tamis__family {
 
     /* ---- optional; NULL if the family does not support it */
 
-    /* The bytes of the table that an add or a removal of the hash may change, as offsets; returns
-     * how many.  For families whose files are changed in place. */
-    size_t (*touched)(const tamis_filter *f, uint64_t hash, uint64_t offsets[TAMIS__TOUCHED_MAX]);
+    /* Passes the parts of the table on which the answer to a query of the hash depends to `take`,
+     * what `attach` has read for it included.  If the table is damaged it may pass others, but the
+     * part that misled it is always among them. */
+    void (*touches)(const tamis_filter *f, uint64_t hash, tamis__part_taker *take, void *context);
+    /* Adds and removals of the hash read and change nothing but these parts: files are changed in
+     * place. */
+    bool in_place;
 
     /* Prefetches the cache lines that a query or add of the hash reads. */
     void (*prefetch)(const tamis_filter *f, uint64_t hash);

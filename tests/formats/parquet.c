@@ -183,7 +183,7 @@ static void check_damaged(void) {
     CHECK(tamis_reformat(f, "tamis") == TAMIS_OK, "stored in a .tamis file");
     struct bytes bytes = bytes_of(f);
     tamis_open_options o = TAMIS_OPEN_INIT;
-    o.unverified = true;
+    o.verify = TAMIS_VERIFY_LATER;
     bytes.data[bytes.size / 2] ^= 1;
     CHECK(tamis_view(bytes.data, bytes.size, &o, &kept) == TAMIS_OK, "view");
     CHECK(tamis_reformat(kept, "parquet") == TAMIS_OK, "and back");

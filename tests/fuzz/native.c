@@ -12,10 +12,11 @@
 enum {
     HOW_DAMAGED = 1,
     HOW_VIEW = 2,
-    HOW_UNVERIFIED = 4,
+    HOW_LATER = 4,
     HOW_PORTABLE = 8,
     HOW_SHARED = 16,
-    HOW_SECRET = 32
+    HOW_SECRET = 32,
+    HOW_TOUCHED = 64
 };
 
 static const uint8_t secret[TAMIS_SECRET_BYTES] = {1, 2, 3, 4};
@@ -36,7 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     tamis_open_options open = TAMIS_OPEN_INIT;
     open.allocator = meter_allocator(&meter);
-    open.unverified = (how & HOW_UNVERIFIED) != 0;
+    open.verify = (how & HOW_TOUCHED) != 0 ? TAMIS_VERIFY_TOUCHED
+                  : (how & HOW_LATER) != 0 ? TAMIS_VERIFY_LATER
+                                           : TAMIS_VERIFY_ALL;
     open.portable = (how & HOW_PORTABLE) != 0;
     open.shared = (how & HOW_SHARED) != 0;
     open.secret = (how & HOW_SECRET) != 0 ? secret : NULL;
@@ -47,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (atomic_load(&meter.peak_bytes) > allowance(length)) fuzz_fault("too much memory");
     if (f != NULL) {
         const bool same = exercise(f, bytes, length) == length;
-        if (native && !same && (how & HOW_UNVERIFIED) == 0) {
+        if (native && !same && (how & (HOW_LATER | HOW_TOUCHED)) == 0) {
             fuzz_fault("accepted bytes that do not encode to themselves");
         }
     } else if (status < TAMIS_E_FORMAT && status != TAMIS_E_NOMEM &&
@@ -78,7 +81,7 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t room) {
         if (tamis_encode(f, out + 1, room - 1, &written) != TAMIS_OK) written = 0;
     }
     out[0] = (uint8_t)((o.secret != NULL ? HOW_SECRET : 0) | (index % 2 == 0 ? HOW_VIEW : 0) |
-                       (index % 7 == 0 ? HOW_PORTABLE : 0));
+                       (index % 7 == 0 ? HOW_PORTABLE : 0) | (index % 5 == 0 ? HOW_TOUCHED : 0));
     tamis_free(f);
     return written + 1;
 }

@@ -219,7 +219,7 @@ static struct fenced memory;
 static tamis_open_options open_options(const char *format, bool unverified) {
     tamis_open_options o = TAMIS_OPEN_INIT;
     o.format = format;
-    o.unverified = unverified;
+    o.verify = unverified ? TAMIS_VERIFY_LATER : TAMIS_VERIFY_ALL;
     o.portable = unverified; /* so that both kinds of instructions are observed */
     o.allocator = (tamis_allocator){fenced_alloc, fenced_free, &memory, NULL};
     return o;

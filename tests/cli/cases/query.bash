@@ -197,3 +197,23 @@ for threads in 1 2 8; do
         "$TAMIS" query -v -j '$threads' -t , -F 2 some.tamis bad.csv >printed; code=$?
         echo "$(wc -l <printed) $(head -1 printed) $(tail -1 printed)"; exit $code'
 done
+
+# a damaged part of a filter is an error for the records that touch it, and no other
+seq 2000000 | "$TAMIS" build -q -k block -o large.tamis
+for ((at = 1000; at < $(stat -c %s large.tamis) - 80000; at += 65536)); do printf 'damaged' | dd of=large.tamis bs=1 seek=$at conv=notrunc status=none; done
+check 'all pieces are damaged: one record' rc=2 out='' err="'large.tamis': a checksum does not match" in='7\n' -- "$TAMIS" query large.tamis
+check 'all pieces are damaged: absent records' rc=2 out='' err="'large.tamis': a checksum does not match" in='a\nb\nc\n' -- "$TAMIS" query -v large.tamis
+check 'all pieces are damaged: -q' rc=2 out='' err="'large.tamis': a checksum does not match" in='7\n' -- "$TAMIS" query -q large.tamis
+check 'all pieces are damaged: many records' rc=2 out='' err="'large.tamis': a checksum does not match" -- bash -c 'seq 100000 | "$TAMIS" query large.tamis'
+check 'all pieces are damaged: no record' rc=1 out='' -- "$TAMIS" query large.tamis
+check 'verify compares all of it' rc=2 err='a checksum does not match' -- "$TAMIS" verify large.tamis
+seq 2000000 | "$TAMIS" build -q -k block -f -o large.tamis
+printf 'damaged' | dd of=large.tamis bs=1 seek=1000000 conv=notrunc status=none
+touching=0 others=0
+for key in $(seq 1 200); do
+    if printf '%s\n' "$key" | "$TAMIS" query -q large.tamis 2>/dev/null; then ((++others)); else ((++touching)); fi
+done
+check 'one piece is damaged: 1 record in 38 touches it' out='*' -- test "$others" -gt 150 -a "$touching" -gt 0
+check 'one piece is damaged: verify' rc=2 err='a checksum does not match' -- "$TAMIS" verify large.tamis
+check 'one piece is damaged: a copy' rc=2 err='a checksum does not match' -- "$TAMIS" merge -o copy.tamis large.tamis large.tamis
+rm -f large.tamis copy.tamis
