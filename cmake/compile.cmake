@@ -51,12 +51,14 @@ function(tamis_fuzz_comparisons)
 endfunction()
 
 # tamis_compile(TARGET): C11 without extensions, all warnings, 64-bit file offsets on 32-bit
-# machines.  No fused multiply-add (Clang's default where the machine has it): sizes and rates, and
+# machines.  Assertions only in Debug builds: distributions leave the build type to None, which would
+# keep them.  No fused multiply-add (Clang's default where the machine has it): sizes and rates, and
 # so the bytes of a filter, are the same on every machine.
 function(tamis_compile target)
     set_target_properties(${target} PROPERTIES
                           C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
-    target_compile_definitions(${target} PRIVATE _FILE_OFFSET_BITS=64)
+    target_compile_definitions(${target} PRIVATE _FILE_OFFSET_BITS=64
+                               $<$<NOT:$<CONFIG:Debug>>:NDEBUG>)
     if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
         target_compile_options(${target} PRIVATE ${tamis_warnings} -ffp-contract=off)
     endif()

@@ -139,7 +139,7 @@ static tamis_status commit_with(struct commit *c, const char *path, int descript
     if (!write_in_place(set, descriptor, written)) return TAMIS_E_CHANGED;
     if (unlink(c->name) == 0) return TAMIS_OK;
     const int why = errno;
-    (void)ftruncate(c->journal, 0); /* so that it is never applied to an old copy of the file */
+    (void)withdraw(c->name, c->journal); /* never applied to an old copy of the file */
     errno = why;
     return TAMIS_E_CHANGED;
 }
