@@ -286,39 +286,48 @@ static void growing_prefetch(const tamis_filter *f, uint64_t hash) {
 
 /* ---- many keys */
 
-/* Keeps those of the keys index[0..count) that no stage below `stages` possibly holds; collects
- * their `lo` in `some` for the stages' batches. */
-static size_t keep_unseen(const struct growing *g, unsigned stages, const uint64_t *lo,
-                          size_t *index, size_t count) {
-    uint64_t some[KEYS_AT_ONCE];
+/* Some keys of a group: their hashes and their indices in it. */
+struct some_keys {
+    uint64_t hash[KEYS_AT_ONCE];
+    uint32_t index[KEYS_AT_ONCE];
+    size_t count;
+};
+
+/* The keys of a group that no stage below `stages` possibly holds. */
+static void keep_unseen(const struct growing *g, unsigned stages, const uint64_t *lo, size_t count,
+                        struct some_keys *keys) {
     bool seen[KEYS_AT_ONCE];
+    memcpy(keys->hash, lo, count * sizeof *lo);
+    for (uint32_t i = 0; i < count; i++) keys->index[i] = i;
     for (unsigned s = stages; s-- > 0 && count > 0;) {
         const tamis_filter *stage = g->stage[s];
-        for (size_t i = 0; i < count; i++) some[i] = lo[index[i]];
-        if (stage->ops->contains_batch(stage, some, NULL, count, seen) == 0) continue;
+        if (stage->ops->contains_batch(stage, keys->hash, NULL, count, seen) == 0) continue;
         size_t kept = 0;
         for (size_t i = 0; i < count; i++) {
-            index[kept] = index[i];
+            keys->hash[kept] = keys->hash[i];
+            keys->index[kept] = keys->index[i];
             kept += !seen[i];
         }
         count = kept;
     }
-    return count;
+    keys->count = count;
 }
 
 static size_t growing_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                      size_t count, bool *answers) {
     (void)hi;
     const struct growing *g = (const struct growing *)f;
-    size_t found = 0, index[KEYS_AT_ONCE];
+    if (g->count == 1)
+        return g->stage[0]->ops->contains_batch(g->stage[0], lo, NULL, count, answers);
+    struct some_keys absent;
+    size_t found = 0;
     for (size_t at = 0; at < count; at += KEYS_AT_ONCE) {
         const size_t n = count - at < KEYS_AT_ONCE ? count - at : KEYS_AT_ONCE;
-        for (size_t i = 0; i < n; i++) index[i] = i;
-        const size_t absent = keep_unseen(g, g->count, lo + at, index, n);
-        found += n - absent;
+        keep_unseen(g, g->count, lo + at, n, &absent);
+        found += n - absent.count;
         if (answers == NULL) continue;
         memset(answers + at, 1, n * sizeof *answers);
-        for (size_t i = 0; i < absent; i++) answers[at + index[i]] = false;
+        for (size_t i = 0; i < absent.count; i++) answers[at + absent.index[i]] = false;
     }
     return found;
 }
@@ -326,18 +335,17 @@ static size_t growing_contains_batch(const tamis_filter *f, const uint64_t *lo, 
 /* Adds `count` keys, no more than the open stage has room for. */
 static tamis_status add_group(struct growing *g, tamis_filter *stage, const uint64_t *lo,
                               size_t count, bool *fresh) {
-    uint64_t some[KEYS_AT_ONCE];
+    struct some_keys unseen;
     bool was_new[KEYS_AT_ONCE];
-    size_t index[KEYS_AT_ONCE], done = 0;
-    for (size_t i = 0; i < count; i++) index[i] = i;
-    const size_t unseen = keep_unseen(g, g->count - 1, lo, index, count);
-    for (size_t i = 0; i < unseen; i++) some[i] = lo[index[i]];
-    const tamis_status status = stage->ops->add_batch(stage, some, NULL, unseen, was_new, &done);
+    size_t done = 0;
+    keep_unseen(g, g->count - 1, lo, count, &unseen);
+    const tamis_status status =
+        stage->ops->add_batch(stage, unseen.hash, NULL, unseen.count, was_new, &done);
     if (fresh != NULL && status == TAMIS_OK) memset(fresh, 0, count * sizeof *fresh);
     for (size_t i = 0; i < done; i++) {
         stage->adds += was_new[i];
         /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript) */
-        if (fresh != NULL) fresh[index[i]] = was_new[i];
+        if (fresh != NULL) fresh[unseen.index[i]] = was_new[i];
     }
     return status;
 }
