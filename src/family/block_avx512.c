@@ -120,7 +120,7 @@ BLOCK_TEMPLATE void avx512_find(const struct block_table *t, __m512i hashes,
 
 BLOCK_TEMPLATE void avx512_prefetch(const struct avx512_ring *ring, size_t i, bool write) {
     const uint64_t *line = ring->line + i % BLOCK_RING;
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (size_t k = 0; k < AVX512_KEYS; k++) {
         if (write) {
             TAMIS_PREFETCH_WRITE((const void *)(uintptr_t)line[k]);
@@ -147,7 +147,7 @@ BLOCK_TEMPLATE void avx512_visit_some(const struct block_table *t, const struct 
                                       size_t i, size_t n, uint8_t *lacks, unsigned rounds,
                                       bool rest, bool write, bool report) {
     const size_t j = i % BLOCK_RING;
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (size_t k = 0; k < n; k++) {
         const __mmask8 lanes = avx512_visit(t, ring, j + k, rounds, rest, write, report);
         if (report) lacks[i + k] = lanes;

@@ -20,9 +20,6 @@
 
 #define BLOCK_TEMPLATE TAMIS_TEMPLATE BLOCK_TARGET
 
-/* Before a loop of up to eight turns over lanes or keys: unrolls it, with -O2 too. */
-#define BLOCK_UNROLL _Pragma("GCC unroll 8")
-
 /* Before the loop over a ring: an add takes 1.42 instead of 1.50 ns with AVX2. */
 #if defined(BLOCK_VECTORS)
 #define BLOCK_UNROLL_PAIRS _Pragma("GCC unroll 2")
@@ -117,7 +114,7 @@ TAMIS_TEMPLATE uint64_t block_lane_covers(const struct block_table *t, uint32_t 
 BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place at,
                                  unsigned rounds, bool rest) {
     uint64_t covers = 1;
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < BLOCK_LANES; i++) {
         covers &= block_lane_covers(t, at.seed, i, block_word(at.line, i), rounds, rest);
     }
@@ -216,7 +213,7 @@ BLOCK_TEMPLATE size_t block_turn_fours(const struct block_table *t, struct block
         const unsigned yes = block_covers_four(t, ring + j, rounds, rest);
         /* Bit i of the four becomes bit 8 i. */
         if (report) tamis__store32(results + j, (yes * UINT32_C(0x204081)) & UINT32_C(0x1010101));
-        BLOCK_UNROLL
+        TAMIS_UNROLL
         for (size_t i = j; i < j + 4; i++) ring[i] = block_prefetch(t, next[i], false);
         sum += tamis__popcount(yes);
     }

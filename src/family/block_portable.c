@@ -5,7 +5,7 @@
 BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place at, unsigned rounds,
                                bool rest, bool report) {
     uint64_t missing = 0;
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < BLOCK_LANES; i++) {
         const uint64_t bits = block_lane(t, at.seed, i, rounds, rest);
         const uint64_t lane = block_word(at.line, i);

@@ -68,7 +68,7 @@ TAMIS_AVX2_TEMPLATE size_t group_size(uint64_t visits) {
 /* tamis__probe_first */
 TAMIS_AVX2_TEMPLATE struct sequences sequences_of(const uint64_t *hashes) {
     struct sequences s;
-    for (unsigned half = 0; half < 2; half++) {
+    TAMIS_UNROLL for (unsigned half = 0; half < 2; half++) {
         const __m256i *at = (const __m256i *)(const void *)hashes + half;
         const __m256i mixed = tamis__avx2_mix(_mm256_loadu_si256(at));
         const __m256i a = _mm256_xor_si256(mixed, _mm256_srli_epi64(mixed, 31));
@@ -81,7 +81,7 @@ TAMIS_AVX2_TEMPLATE struct sequences sequences_of(const uint64_t *hashes) {
 
 /* Advances to the next visit; `step` grows with each. */
 TAMIS_AVX2_TEMPLATE void sequences_next(struct sequences *s, __m256i *step) {
-    for (unsigned half = 0; half < 2; half++) {
+    TAMIS_UNROLL for (unsigned half = 0; half < 2; half++) {
         s->x[half] = _mm256_add_epi64(s->x[half], s->y[half]);
         s->y[half] = _mm256_add_epi64(s->y[half], *step);
     }
@@ -118,7 +118,7 @@ TAMIS_AVX2_TEMPLATE void write_sequences(const uint64_t *hashes, size_t count,
 
 /* Prefetches the lines of eight positions. */
 TAMIS_AVX2_TEMPLATE void fetch_lines(const struct bloom *b, const uint32_t *places, bool write) {
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    TAMIS_UNROLL for (unsigned lane = 0; lane < LANES; lane++) {
         const uint8_t *at = b->table + (places[lane] >> 3);
         if (write) TAMIS_PREFETCH_WRITE(at);
         if (!write) TAMIS_PREFETCH(at);
@@ -201,7 +201,7 @@ TAMIS_AVX2_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places,
         uint8_t maybe[LANES];
         tamis__store64(maybe, test_places(b, places, first_probes(b)));
         memcpy(answers + i, maybe, LANES);
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        TAMIS_UNROLL for (unsigned lane = 0; lane < LANES; lane++) {
             kept[passed] = hashes[i + lane];
             number[passed] = (uint8_t)(i + lane);
             passed += maybe[lane];

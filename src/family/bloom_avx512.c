@@ -27,8 +27,6 @@
 #define RUN 512                                     /* keys */
 #define SAMPLE 16 /* keys of the first run in a far table, which decides about the others */
 
-#define UNROLL _Pragma("GCC unroll 32")
-
 /* What is the same for all keys. */
 struct bloom {
     uint8_t *table;
@@ -102,7 +100,7 @@ TAMIS_AVX512_TEMPLATE void store_block(const struct bloom *b, const uint64_t *ha
     uint64_t step = TAMIS__PROBE_STEP;
     for (uint64_t j = 0; j < to; j++, step += TAMIS__PROBE_STEP) {
         if (j >= from) store_pair(b, &s, visits++, 2 * j + 1 < b->probes);
-        for (unsigned half = 0; half < 2; half++) {
+        TAMIS_UNROLL for (unsigned half = 0; half < 2; half++) {
             s.x[half] = _mm512_add_epi64(s.x[half], s.y[half]);
             s.y[half] = _mm512_add_epi64(s.y[half], tamis__avx512_all(step));
         }
@@ -114,7 +112,7 @@ TAMIS_AVX512_TEMPLATE void fetch_block(const struct bloom *b, const struct visit
                                        uint64_t count, bool write) {
     const uint32_t *table = (const uint32_t *)(const void *)b->table;
     for (uint64_t j = 0; j < count; j++) {
-        UNROLL for (unsigned lane = 0; lane < LANES; lane++) {
+        TAMIS_UNROLL for (unsigned lane = 0; lane < LANES; lane++) {
             const uint32_t *at = table + visits[j].word[0][lane];
             if (write) TAMIS_PREFETCH_WRITE(at);
             if (!write) TAMIS_PREFETCH(at);
@@ -148,7 +146,7 @@ TAMIS_AVX512_TEMPLATE uint16_t test_block(const struct bloom *b, const struct vi
                                           uint64_t count, bool gather) {
     __m512i missing = _mm512_setzero_si512();
     for (uint64_t j = 0; j < count; j++) {
-        for (unsigned i = 0; i < 2; i++) { /* missing | (mask & ~words) */
+        TAMIS_UNROLL for (unsigned i = 0; i < 2; i++) { /* missing | (mask & ~words) */
             missing = _mm512_ternarylogic_epi32(missing, words_of(b, visits[j].word[i], gather),
                                                 _mm512_load_si512(visits[j].mask[i]), 0xf2);
         }
@@ -217,22 +215,21 @@ TAMIS_AVX512_TEMPLATE void sift_run(const struct bloom *b, const uint64_t *hashe
 
 /* Writes the answers; returns how many are true. */
 TAMIS_AVX512_TEMPLATE size_t answer_run(const uint16_t *passed, size_t count, bool *answers) {
-    size_t found = 0;
-    for (size_t i = 0; i < count; i += LANES) {
-        const bool whole = count - i >= LANES;
-        const uint32_t bits = passed[i / LANES] & (whole ? 0xffff : (1u << (count - i)) - 1);
+    size_t found = 0, i = 0;
+    for (; count - i >= LANES; i += LANES) {
+        const uint32_t bits = passed[i / LANES];
         const __m128i bytes = _mm_maskz_set1_epi8((__mmask16)bits, 1);
         found += tamis__popcount(bits);
-        if (answers == NULL) continue;
-        if (whole) {
-            _mm_storeu_si128((__m128i *)(void *)(answers + i), bytes);
-        } else { /* a masked store is slow on AMD */
-            bool last[LANES];
-            _mm_storeu_si128((__m128i *)(void *)last, bytes);
-            memcpy(answers + i, last, count - i);
-        }
+        if (answers != NULL) _mm_storeu_si128((__m128i *)(void *)(answers + i), bytes);
     }
-    return found;
+    if (i == count) return found;
+    const uint32_t bits = passed[i / LANES] & ((1u << (count - i)) - 1);
+    if (answers != NULL) { /* a masked store is slow on AMD */
+        bool last[LANES];
+        _mm_storeu_si128((__m128i *)(void *)last, _mm_maskz_set1_epi8((__mmask16)bits, 1));
+        memcpy(answers + i, last, count - i);
+    }
+    return found + tamis__popcount(bits);
 }
 
 TAMIS_AVX512_TEMPLATE size_t contains_all(const tamis_filter *f, const uint64_t *hashes,
@@ -283,7 +280,7 @@ TAMIS_AVX512_TEMPLATE void set_block(const struct bloom *b, const struct visit *
     uint32_t *table = (uint32_t *)(void *)b->table;
     for (uint64_t j = 0; j < b->visits; j++) {
         const uint32_t *word = visits[j].word[0], *mask = visits[j].mask[0];
-        UNROLL for (unsigned i = 0; i < 2 * LANES; i++) table[word[i]] |= mask[i];
+        TAMIS_UNROLL for (unsigned i = 0; i < 2 * LANES; i++) table[word[i]] |= mask[i];
     }
 }
 
@@ -291,7 +288,7 @@ TAMIS_AVX512_TEMPLATE void set_block(const struct bloom *b, const struct visit *
 TAMIS_AVX512_TEMPLATE bool set_key(const struct bloom *b, const struct visit *visits, size_t lane) {
     uint32_t *table = (uint32_t *)(void *)b->table, missing = 0;
     for (uint64_t j = 0; j < b->visits; j++) {
-        UNROLL for (unsigned i = 0; i < 2; i++) {
+        TAMIS_UNROLL for (unsigned i = 0; i < 2; i++) {
             uint32_t *word = table + visits[j].word[i][lane];
             const uint32_t mask = visits[j].mask[i][lane], before = *word;
             *word = before | mask;

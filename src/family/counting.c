@@ -45,11 +45,14 @@ TAMIS_TEMPLATE void counter_move(uint8_t *table, uint64_t q, int by) {
 /* ---- one key */
 
 TAMIS_TEMPLATE bool counting_up(tamis_filter *f, struct tamis__probe p) {
+    /* In registers: stores to the table cannot alias them. */
+    const uint64_t counters = f->shape.word[COUNTERS];
+    uint8_t *table = f->table;
     bool fresh = false;
     for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
-        const uint64_t q = tamis__probe_next(&p, f->shape.word[COUNTERS]);
-        fresh |= counter_get(f->table, q) == 0;
-        counter_move(f->table, q, +1);
+        const uint64_t q = tamis__probe_next(&p, counters);
+        fresh |= counter_get(table, q) == 0;
+        counter_move(table, q, +1);
     }
     return fresh;
 }

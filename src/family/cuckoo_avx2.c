@@ -122,7 +122,7 @@ TAMIS_AVX2_TEMPLATE size_t avx2_answer(unsigned hits, bool *answers) {
 }
 
 TAMIS_AVX2_TEMPLATE void avx2_fetch(const struct avx2_filter *t, const struct avx2_homes *homes) {
-    CUCKOO_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         TAMIS_PREFETCH(t->slots + (homes->first[i] >> 3));
         TAMIS_PREFETCH(t->slots + (homes->second[i] >> 3));

@@ -133,7 +133,7 @@ TAMIS_AVX512_TEMPLATE size_t avx512_answer(__mmask8 hits, size_t n, bool *answer
 
 TAMIS_AVX512_TEMPLATE void avx512_fetch(const struct avx512_filter *t,
                                         const struct avx512_homes *homes) {
-    CUCKOO_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         TAMIS_PREFETCH(avx512_byte(t, homes->first[i]));
         TAMIS_PREFETCH(avx512_byte(t, homes->second[i]));

@@ -58,7 +58,7 @@ TAMIS_TEMPLATE struct cuckoo_view search_look(const struct cuckoo_grid *g, uint6
                                               unsigned w, bool packed) {
     struct cuckoo_view view = {.empty = cuckoo_empty(g, window, w, packed)};
     const uint64_t word = cuckoo_load(g, window);
-    for (unsigned j = 0; j < w; j++) {
+    TAMIS_UNROLL for (unsigned j = 0; j < w; j++) {
         view.symbol[j] = packed ? (uint32_t)(word >> (j * g->width) & g->mask)
                                 : cuckoo_get(g, window + j * g->width);
     }
@@ -72,7 +72,7 @@ TAMIS_TEMPLATE uint64_t search_bit(const struct cuckoo_grid *g, const struct cuc
 /* Queues the slots of a window, all taken. */
 TAMIS_TEMPLATE void search_queue(struct search *s, const struct cuckoo_view *view,
                                  struct cuckoo_step step, unsigned w) {
-    for (step.j = 0; step.j < w; step.j++) {
+    TAMIS_UNROLL for (step.j = 0; step.j < w; step.j++) {
         step.symbol = view->symbol[step.j];
         s->queue[s->count++] = step;
     }
@@ -83,7 +83,7 @@ TAMIS_TEMPLATE void search_queue(struct search *s, const struct cuckoo_view *vie
 TAMIS_TEMPLATE void search_queue_but(struct search *s, const struct cuckoo_grid *g,
                                      const struct cuckoo_view *view, struct cuckoo_step step,
                                      uint64_t known, unsigned w) {
-    for (step.j = 0; step.j < w; step.j++) {
+    TAMIS_UNROLL for (step.j = 0; step.j < w; step.j++) {
         const uint64_t bit = search_bit(g, &step);
         step.symbol = view->symbol[step.j];
         s->queue[s->count] = step;
@@ -166,10 +166,10 @@ TAMIS_TEMPLATE bool search_step(const struct search *s, const struct cuckoo_grid
 /* The first steps, without a queue: two of three searches end here. */
 TAMIS_TEMPLATE bool search_roots(const struct cuckoo_grid *g, const struct cuckoo_home *home,
                                  unsigned w, enum cuckoo_form form) {
-    for (unsigned which = 0; which < 2; which++) {
+    TAMIS_UNROLL for (unsigned which = 0; which < 2; which++) {
         const uint64_t window = which == 0 ? home->first : home->second;
         const struct cuckoo_view view = search_look(g, window, w, form != CUCKOO_WIDE);
-        for (unsigned j = 0; j < w; j++) {
+        TAMIS_UNROLL for (unsigned j = 0; j < w; j++) {
             const uint64_t bit = window + j * g->width;
             struct cuckoo_exit exit;
             if (!search_exit(g, bit, view.symbol[j], w, form, &exit)) continue;
@@ -204,7 +204,7 @@ TAMIS_TEMPLATE bool search_begin(struct search *s, const struct cuckoo_grid *g,
     const uint32_t in_first = cuckoo_symbol(home->fingerprint, 0, w);
     const uint32_t in_second = cuckoo_symbol(home->fingerprint, 1, w);
     bool saturated = true;
-    for (unsigned j = 0; j < w; j++) {
+    TAMIS_UNROLL for (unsigned j = 0; j < w; j++) {
         saturated &= first.symbol[j] == in_first + j && second.symbol[j] == in_second + j;
     }
     s->count = 0;
