@@ -37,15 +37,6 @@ tamis_status tamis__composer_create(const struct tamis__hashing *hashing, const 
 /* Byte keys that are hashed at a time; with 256 adding to `block` took 6 % longer. */
 #define TAMIS__HASHED_AT_ONCE 1024
 
-static inline bool tamis__filter_is_readonly(const tamis_filter *f) {
-    return f->storage != TAMIS__OWNED && f->storage != TAMIS__DRAFT;
-}
-
-/* Do 64 bits stand for a key of this filter?  Compatible formats may need more. */
-static inline bool tamis__filter_takes_hashes(const tamis_filter *f) {
-    return tamis__hashing_is_narrow(&f->hashing);
-}
-
 /* Adds hashes and counts them in f->adds; `*done` receives how many were added.  `hi` may be NULL
  * if the hash is narrow. */
 tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,

@@ -10,14 +10,6 @@
 
 /* ------------------------------------------------------------------------ add */
 
-static tamis_status can_add(const tamis_filter *f) {
-    if (f == NULL) return TAMIS_E_ARGUMENT;
-    if (f->ops->add_batch == NULL) {
-        return (f->family->caps & TAMIS_IS_STATIC) != 0 ? TAMIS_E_STATIC : TAMIS_E_UNSUPPORTED;
-    }
-    return tamis__filter_is_readonly(f) ? TAMIS_E_READONLY : TAMIS_OK;
-}
-
 static tamis_status can_remove(const tamis_filter *f) {
     if (f == NULL) return TAMIS_E_ARGUMENT;
     if (f->ops->remove == NULL) return TAMIS_E_NO_REMOVE;
@@ -43,48 +35,18 @@ static tamis_status check_keys(const tamis_filter *f, const void *const *keys,
     return TAMIS_OK;
 }
 
-static void count_adds(tamis_filter *f, uint64_t count) {
-    if (f->settings.shared) {
-        __atomic_fetch_add(&f->adds, count, __ATOMIC_RELAXED);
-    } else {
-        f->adds += count;
-    }
-}
-
-/* Does `adds` count only keys that change the filter? */
-static bool counts_fresh(const tamis_filter *f) {
-    return f->settings.codec != NULL && (f->settings.codec->flags & TAMIS__COUNTS_FRESH) != 0;
-}
-
-/* Adds a key and counts it only if it changed the filter. */
-static tamis_status add_if_fresh(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    bool was_new = false;
-    const tamis_status status = tamis__filter_add_one(f, h, &was_new);
-    if (status != TAMIS_OK) return status;
-    if (fresh != NULL) *fresh = was_new;
-    count_adds(f, was_new);
-    return TAMIS_OK;
-}
-
-static tamis_status add_one(tamis_filter *f, struct tamis__hash h, bool *fresh) {
-    if (TAMIS_UNLIKELY(counts_fresh(f))) return add_if_fresh(f, h, fresh);
-    const tamis_status status = tamis__filter_add_one(f, h, fresh);
-    if (TAMIS_LIKELY(status == TAMIS_OK)) count_adds(f, 1);
-    return status;
-}
-
 /* Adds a batch and counts it. */
 static tamis_status add_group(tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
                               bool *fresh, size_t *done) {
-    if (!counts_fresh(f)) {
+    if (!tamis__filter_counts_fresh(f)) {
         const tamis_status status = f->ops->add_batch(f, lo, hi, count, fresh, done);
-        count_adds(f, *done);
+        tamis__filter_count_adds(f, *done);
         return status;
     }
     tamis_status status = TAMIS_OK;
     for (*done = 0; *done < count && status == TAMIS_OK; *done += status == TAMIS_OK) {
         const struct tamis__hash h = {lo[*done], hi == NULL ? 0 : hi[*done]};
-        status = add_if_fresh(f, h, fresh == NULL ? NULL : fresh + *done);
+        status = tamis__filter_add_key(f, h, fresh == NULL ? NULL : fresh + *done);
     }
     return status;
 }
@@ -95,26 +57,14 @@ tamis_status tamis__filter_add(tamis_filter *f, const uint64_t *lo, const uint64
 }
 
 tamis_status tamis_add(tamis_filter *filter, const void *key, size_t length, bool *fresh) {
-    tamis_status status = can_add(filter);
+    tamis_status status = tamis__filter_can_add(filter);
     if (status == TAMIS_OK) status = check_key(filter, key, length);
     if (status != TAMIS_OK) return status;
-    return add_one(filter, tamis__hash_key(&filter->hashing, key, length), fresh);
-}
-
-/* Not inlined, so that the common path is short. */
-static __attribute__((noinline)) tamis_status add_hash_any(tamis_filter *f, uint64_t hash,
-                                                           bool *fresh) {
-    const tamis_status status = can_add(f);
-    if (status != TAMIS_OK) return status;
-    if (!tamis__filter_takes_hashes(f)) return TAMIS_E_UNSUPPORTED;
-    return add_one(f, (struct tamis__hash){hash, 0}, fresh);
+    return tamis__filter_add_key(filter, tamis__hash_key(&filter->hashing, key, length), fresh);
 }
 
 tamis_status tamis_add_hash(tamis_filter *filter, uint64_t hash, bool *fresh) {
-    if (TAMIS_UNLIKELY(filter == NULL || filter->add == NULL)) {
-        return add_hash_any(filter, hash, fresh);
-    }
-    return filter->add(filter, hash, fresh);
+    return TAMIS_UNLIKELY(filter == NULL) ? TAMIS_E_ARGUMENT : filter->add(filter, hash, fresh);
 }
 
 /* Hashes a group of keys.  Returns `hi`, or NULL for our own hashes, which do not use it. */
@@ -128,7 +78,7 @@ static uint64_t *hash_group(const tamis_filter *f, const void *const *keys, cons
 tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys, const size_t *lengths,
                              size_t count, bool *fresh, size_t *done) {
     if (done != NULL) *done = 0;
-    tamis_status status = can_add(filter);
+    tamis_status status = tamis__filter_can_add(filter);
     if (status == TAMIS_OK) status = check_keys(filter, keys, lengths, count);
     if (status != TAMIS_OK) return status;
     uint64_t lo[TAMIS__HASHED_AT_ONCE], hi[TAMIS__HASHED_AT_ONCE];
@@ -147,7 +97,7 @@ tamis_status tamis_add_batch(tamis_filter *filter, const void *const *keys, cons
 tamis_status tamis_add_hash_batch(tamis_filter *filter, const uint64_t *hashes, size_t count,
                                   bool *fresh, size_t *done) {
     if (done != NULL) *done = 0;
-    tamis_status status = can_add(filter);
+    tamis_status status = tamis__filter_can_add(filter);
     if (status != TAMIS_OK) return status;
     if (count != 0 && hashes == NULL) return TAMIS_E_ARGUMENT;
     if (!tamis__filter_takes_hashes(filter)) return TAMIS_E_UNSUPPORTED;

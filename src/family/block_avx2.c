@@ -12,6 +12,7 @@
 #define BLOCK_TARGET TAMIS_TARGET_AVX2
 #define BLOCK_FOURS
 #define BLOCK_VECTORS
+#define BLOCK_MULX
 #include "family/block_kernel.h"
 
 /* Lanes 0..3 and 4..7 of a line. */

@@ -16,6 +16,7 @@
 
 #define BLOCK_TARGET TAMIS_TARGET_AVX512
 #define BLOCK_VECTORS
+#define BLOCK_MULX
 #define BLOCK_GROUPS
 #include "family/block_kernel.h"
 

@@ -132,9 +132,29 @@ BLOCK_TEMPLATE struct block_table block_table_of(const tamis_filter *f) {
                                 .rest_lanes = tamis__block_rest_lanes[rest]};
 }
 
+#if defined(BLOCK_MULX)
+/* The products of block_stir and tamis__range.  gcc 12 knows mulx, which leaves its operands where
+ * they are, but selects mul and two or three moves around it. */
+BLOCK_TEMPLATE uint64_t block_stirred(uint64_t hash) {
+    uint64_t low, high;
+    __asm__("mulx %3, %0, %1"
+            : "=r"(low), "=r"(high)
+            : "d"(hash), "rm"(tamis__block_constants.spread));
+    return (high ^ low) * tamis__block_constants.stir;
+}
+BLOCK_TEMPLATE uint64_t block_scaled(uint64_t g, uint64_t lines) {
+    uint64_t high;
+    __asm__("mulx %2, %0, %0" : "=r"(high) : "d"(g), "rm"(lines));
+    return high;
+}
+#else
+BLOCK_TEMPLATE uint64_t block_stirred(uint64_t hash) { return block_stir(hash); }
+BLOCK_TEMPLATE uint64_t block_scaled(uint64_t g, uint64_t lines) { return tamis__range(g, lines); }
+#endif
+
 BLOCK_TEMPLATE struct block_place block_find(const struct block_table *t, uint64_t hash) {
-    const uint64_t g = block_stir(hash);
-    uint8_t *line = t->lines + tamis__range(g, t->count) * BLOCK_LINE_BYTES;
+    const uint64_t g = block_stirred(hash);
+    uint8_t *line = t->lines + block_scaled(g, t->count) * BLOCK_LINE_BYTES;
     return (struct block_place){line, (uint32_t)g};
 }
 

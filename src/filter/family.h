@@ -314,6 +314,15 @@ void tamis__filter_free(tamis_filter *f);
  * again when one of them changes. */
 void tamis__calls_attach(tamis_filter *f);
 
+static inline bool tamis__filter_is_readonly(const tamis_filter *f) {
+    return f->storage != TAMIS__OWNED && f->storage != TAMIS__DRAFT;
+}
+
+/* Do 64 bits stand for a key of this filter?  Compatible formats may need more. */
+static inline bool tamis__filter_takes_hashes(const tamis_filter *f) {
+    return tamis__hashing_is_narrow(&f->hashing);
+}
+
 /* The family's operations on a key of 64 or 128 bits; tamis__filter_add_one does not count. */
 static inline bool tamis__filter_contains(const tamis_filter *f, struct tamis__hash h) {
     return f->ops->contains_wide != NULL ? f->ops->contains_wide(f, h) : f->ops->contains(f, h.lo);
@@ -321,6 +330,21 @@ static inline bool tamis__filter_contains(const tamis_filter *f, struct tamis__h
 static inline tamis_status tamis__filter_add_one(tamis_filter *f, struct tamis__hash h,
                                                  bool *fresh) {
     return f->ops->add_wide != NULL ? f->ops->add_wide(f, h, fresh) : f->ops->add(f, h.lo, fresh);
+}
+
+/* E_ARGUMENT (NULL), E_STATIC, E_UNSUPPORTED or E_READONLY if nothing can be added. */
+tamis_status tamis__filter_can_add(const tamis_filter *f);
+/* Adds a key, of a filter to which keys can be added, and counts it. */
+tamis_status tamis__filter_add_key(tamis_filter *f, struct tamis__hash h, bool *fresh);
+/* Does `adds` count only keys that change the filter? */
+bool tamis__filter_counts_fresh(const tamis_filter *f);
+
+static inline void tamis__filter_count_adds(tamis_filter *f, uint64_t count) {
+    if (f->settings.shared) {
+        __atomic_fetch_add(&f->adds, count, __ATOMIC_RELAXED);
+    } else {
+        f->adds += count;
+    }
 }
 
 #endif
