@@ -5,8 +5,10 @@
  * eight bytes, four at the end; the last block carries the length.
  *
  * Each round depends on the one before, so a batch hashes several keys in parallel
- * (siphash_avx2.c). */
+ * (siphash_avx2.c, siphash_avx512.c). */
 #include "hash/siphash.h"
+
+#include <string.h>
 
 #include "core/cpu.h"
 
@@ -39,7 +41,7 @@ uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[
     struct sip s = {secret[0] ^ SIP_A, secret[1] ^ SIP_B, secret[0] ^ SIP_C, secret[1] ^ SIP_D};
     const uint8_t *at = key;
     for (size_t left = length; left >= 8; left -= 8, at += 8) sip_block(&s, tamis__load64(at));
-    sip_block(&s, sip_last(key, length));
+    sip_block(&s, sip_tail(key, length) | (uint64_t)length << 56);
 
     s.c ^= 0xff;
     for (int i = 0; i < 4; i++) sip_round(&s);
@@ -48,49 +50,46 @@ uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[
 
 /* ---- many keys */
 
-#if defined(TAMIS_HAVE_AVX2)
-#define APART 4 /* words: with a larger difference most lanes would wait for one */
+/* Five keys, filled up with repetitions, take less time in vectors than one by one. */
+#define SIP_WORTH 5
 
-/* Eight keys that may be of different lengths. */
-static void sip_eight(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
-                      uint64_t *hashes) {
-    size_t min = SIZE_MAX, max = 0;
-    for (unsigned i = 0; i < SIP_LANES; i++) {
-        const size_t words = lengths[i] / 8;
-        if (words < min) min = words;
-        if (words > max) max = words;
-    }
-    if (max - min <= APART) {
-        tamis__siphash24_avx2(secret, keys, lengths, min, max, hashes);
-        return;
-    }
-    for (size_t i = 0; i < SIP_LANES; i++) {
-        hashes[i] = tamis__siphash24(keys[i], lengths[i], secret);
-    }
-}
-
-/* Returns how many were hashed: a multiple of eight. */
-static size_t sip_eights(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
-                         size_t count, uint64_t *hashes) {
-    size_t i = 0;
-    while (count - i >= SIP_LANES) {
-        i += tamis__siphash24_alike_avx2(secret, keys + i, lengths + i, count - i, hashes + i);
-        if (count - i < SIP_LANES) break;
-        sip_eight(secret, keys + i, lengths + i, hashes + i);
-        i += SIP_LANES;
-    }
-    return i;
-}
+static sip_eights *sip_eights_of(uint32_t cpu) {
+#if defined(TAMIS_HAVE_AVX512)
+    if (cpu & TAMIS__CPU_AVX512) return tamis__siphash24_avx512;
 #endif
+#if defined(TAMIS_HAVE_AVX2)
+    if (cpu & TAMIS__CPU_AVX2) return tamis__siphash24_avx2;
+#endif
+    (void)cpu;
+    return NULL;
+}
+
+/* Fewer than eight keys, and repetitions of the last. */
+static void sip_filled(sip_eights *eights, const uint64_t secret[2], const void *const *keys,
+                       const size_t *lengths, size_t count, uint64_t *hashes) {
+    const void *key[SIP_LANES];
+    size_t length[SIP_LANES];
+    uint64_t hash[SIP_LANES];
+    for (size_t i = 0; i < SIP_LANES; i++) {
+        key[i] = keys[i < count ? i : count - 1];
+        length[i] = lengths[i < count ? i : count - 1];
+    }
+    eights(secret, key, length, SIP_LANES, hash);
+    memcpy(hashes, hash, count * sizeof *hash);
+}
 
 void tamis__siphash24_keys(const uint64_t secret[2], bool portable, const void *const *keys,
                            const size_t *lengths, size_t count, uint64_t *hashes) {
-    size_t i = 0;
-#if defined(TAMIS_HAVE_AVX2)
-    if (!portable && (tamis__cpu() & TAMIS__CPU_AVX2)) {
-        i = sip_eights(secret, keys, lengths, count, hashes);
+    sip_eights *eights = portable || count < SIP_WORTH ? NULL : sip_eights_of(tamis__cpu());
+    if (eights == NULL) {
+        sip_each(secret, keys, lengths, count, hashes);
+        return;
     }
-#endif
-    (void)portable;
-    for (; i < count; i++) hashes[i] = tamis__siphash24(keys[i], lengths[i], secret);
+    const size_t whole = count / SIP_LANES * SIP_LANES, rest = count - whole;
+    eights(secret, keys, lengths, whole, hashes);
+    if (rest >= SIP_WORTH) {
+        sip_filled(eights, secret, keys + whole, lengths + whole, rest, hashes + whole);
+    } else {
+        sip_each(secret, keys + whole, lengths + whole, rest, hashes + whole);
+    }
 }

@@ -1,4 +1,4 @@
-/* siphash.h - shared by the portable and the AVX2 SipHash */
+/* siphash.h - shared by the portable and the vector SipHash */
 #ifndef TAMIS_HASH_SIPHASH_H
 #define TAMIS_HASH_SIPHASH_H
 
@@ -10,31 +10,65 @@
 #define SIP_C UINT64_C(0x6c7967656e657261)
 #define SIP_D UINT64_C(0x7465646279746573)
 
-/* The last block: the bytes beyond the whole words, at most seven, and the length above them.  Read
- * with overlapping loads, since a loop over the bytes is mispredicted. */
-TAMIS_TEMPLATE uint64_t sip_last(const uint8_t *key, size_t length) {
+/* The bytes beyond the whole words, at most seven.  Read with overlapping loads, since a loop over
+ * the bytes is mispredicted. */
+TAMIS_TEMPLATE uint64_t sip_tail(const uint8_t *key, size_t length) {
     const size_t tail = length % 8;
-    const uint64_t top = (uint64_t)length << 56;
-    if (tail == 0) return top;
-    if (length >= 8) return top | tamis__load64(key + length - 8) >> (64 - 8 * tail);
+    if (tail == 0) return 0;
+    if (length >= 8) return tamis__load64(key + length - 8) >> (64 - 8 * tail);
     if (tail >= 4) {
-        return top | tamis__load32(key) |
-               (uint64_t)tamis__load32(key + tail - 4) << (8 * tail - 32);
+        return tamis__load32(key) | (uint64_t)tamis__load32(key + tail - 4) << (8 * tail - 32);
     }
     const size_t middle = tail / 2, end = tail - 1;
-    return top | key[0] | (uint64_t)key[middle] << (8 * middle) | (uint64_t)key[end] << (8 * end);
+    return key[0] | (uint64_t)key[middle] << (8 * middle) | (uint64_t)key[end] << (8 * end);
 }
 
-#if defined(TAMIS_HAVE_AVX2)
-#define SIP_LANES 8 /* keys at once */
+/* ---- eight keys at once */
 
-/* siphash_avx2.c: hashes keys in groups of eight that have the same number of whole words, at least
- * one; stops at the first group that does not.  Returns how many keys were hashed. */
-size_t tamis__siphash24_alike_avx2(const uint64_t secret[2], const void *const *keys,
-                                   const size_t *lengths, size_t count, uint64_t *hashes);
-/* The hashes of eight keys, each of which has from `min` to `max` whole words. */
-void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
-                           size_t min, size_t max, uint64_t *hashes);
+#define SIP_LANES 8
+
+/* gcc 12 does not unroll loops over lanes at -O2; then the lanes pass through memory. */
+#define SIP_UNROLL _Pragma("GCC unroll 8")
+
+/* Do these keys, a multiple of eight, have the same number of whole words? */
+TAMIS_TEMPLATE bool sip_are_alike(const size_t *lengths, unsigned count) {
+    size_t differ = 0;
+    SIP_UNROLL
+    for (unsigned i = 1; i < count; i++) differ |= lengths[i] ^ lengths[0];
+    return differ < 8;
+}
+
+/* The least and the greatest number of whole words of eight keys.  Returns false if the greatest
+ * exceeds `times` the mean by more than four: then too many lanes would wait. */
+TAMIS_TEMPLATE bool sip_are_close(const size_t *lengths, unsigned times, size_t *min, size_t *max) {
+    size_t least = SIZE_MAX, most = 0, sum = 0;
+    SIP_UNROLL
+    for (unsigned i = 0; i < SIP_LANES; i++) {
+        const size_t words = lengths[i] / 8;
+        least = words < least ? words : least;
+        most = words > most ? words : most;
+        sum += words;
+    }
+    *min = least;
+    *max = most;
+    return most <= sum * times / SIP_LANES + 4;
+}
+
+/* The hashes of keys that are not close. */
+TAMIS_TEMPLATE void sip_each(const uint64_t secret[2], const void *const *keys,
+                             const size_t *lengths, size_t count, uint64_t *hashes) {
+    for (size_t i = 0; i < count; i++) hashes[i] = tamis__siphash24(keys[i], lengths[i], secret);
+}
+
+/* The hashes of keys, a multiple of eight: siphash_avx2.c, siphash_avx512.c. */
+typedef void sip_eights(const uint64_t secret[2], const void *const *keys, const size_t *lengths,
+                        size_t count, uint64_t *hashes);
+
+#if defined(TAMIS_HAVE_AVX2)
+sip_eights tamis__siphash24_avx2;
+#endif
+#if defined(TAMIS_HAVE_AVX512)
+sip_eights tamis__siphash24_avx512;
 #endif
 
 #endif

@@ -28,6 +28,7 @@ TAMIS_AVX2_TEMPLATE __m256i rotate16(__m256i x) {
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_round(struct sip4 s[HALVES]) {
+    SIP_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].a = _mm256_add_epi64(s[h].a, s[h].b);
         s[h].c = _mm256_add_epi64(s[h].c, s[h].d);
@@ -42,9 +43,11 @@ TAMIS_AVX2_TEMPLATE void sip4_round(struct sip4 s[HALVES]) {
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_block(struct sip4 s[HALVES], const __m256i word[HALVES]) {
+    SIP_UNROLL
     for (unsigned h = 0; h < HALVES; h++) s[h].d = _mm256_xor_si256(s[h].d, word[h]);
     sip4_round(s);
     sip4_round(s);
+    SIP_UNROLL
     for (unsigned h = 0; h < HALVES; h++) s[h].a = _mm256_xor_si256(s[h].a, word[h]);
 }
 
@@ -57,11 +60,12 @@ TAMIS_AVX2_TEMPLATE struct sip4 sip4_choose(struct sip4 old, struct sip4 new, __
     return old;
 }
 
-/* The eight bytes before these ends of four keys. */
-TAMIS_AVX2_TEMPLATE __m256i sip4_load(const void *const *keys, const size_t *ends) {
+/* The word `at` bytes into four keys. */
+TAMIS_AVX2_TEMPLATE __m256i sip4_words(const void *const *keys, const size_t at[LANES]) {
     uint64_t lane[LANES];
+    SIP_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
-        lane[i] = tamis__load64((const uint8_t *)keys[i] + ends[i] - 8);
+        lane[i] = tamis__load64((const uint8_t *)keys[i] + at[i]);
     }
     return _mm256_setr_epi64x((long long)lane[0], (long long)lane[1], (long long)lane[2],
                               (long long)lane[3]);
@@ -71,55 +75,62 @@ TAMIS_AVX2_TEMPLATE __m256i sip4_load(const void *const *keys, const size_t *end
 TAMIS_AVX2_TEMPLATE void sip4_common(struct sip4 s[HALVES], const void *const *keys,
                                      size_t blocks) {
     for (size_t at = 0; at < 8 * blocks; at += 8) {
-        __m256i word[HALVES];
-        for (unsigned h = 0; h < HALVES; h++) {
-            uint64_t lane[LANES];
-            for (unsigned i = 0; i < LANES; i++) {
-                lane[i] = tamis__load64((const uint8_t *)keys[h * LANES + i] + at);
-            }
-            word[h] = _mm256_setr_epi64x((long long)lane[0], (long long)lane[1], (long long)lane[2],
-                                         (long long)lane[3]);
-        }
+        const size_t same[LANES] = {at, at, at, at};
+        const __m256i word[HALVES] = {sip4_words(keys, same), sip4_words(keys + LANES, same)};
         sip4_block(s, word);
     }
 }
 
-/* Block number `block`, which is the last of some keys and beyond that of others. */
-TAMIS_AVX2_TEMPLATE void sip4_ragged(struct sip4 s[HALVES], const void *const *keys,
-                                     const size_t *lengths, size_t block) {
-    __m256i word[HALVES], goes_on[HALVES];
-    struct sip4 next[HALVES] = {s[0], s[1]};
-    for (unsigned h = 0; h < HALVES; h++) {
-        uint64_t lane[LANES], mask[LANES];
-        for (unsigned i = 0; i < LANES; i++) {
-            const uint8_t *key = keys[h * LANES + i];
-            const size_t length = lengths[h * LANES + i];
-            lane[i] = block < length / 8 ? tamis__load64(key + 8 * block) : sip_last(key, length);
-            mask[i] = block <= length / 8 ? UINT64_MAX : 0;
-        }
-        word[h] = _mm256_loadu_si256((const __m256i *)(const void *)lane);
-        goes_on[h] = _mm256_loadu_si256((const __m256i *)(const void *)mask);
+/* The bytes of word number `block` that four keys have: none, up to seven, or all of them. */
+TAMIS_AVX2_TEMPLATE __m256i sip4_tails(const void *const *keys, const size_t *lengths,
+                                       size_t block) {
+    uint64_t lane[LANES];
+    for (unsigned i = 0; i < LANES; i++) {
+        const uint8_t *key = keys[i];
+        lane[i] =
+            block < lengths[i] / 8 ? tamis__load64(key + 8 * block) : sip_tail(key, lengths[i]);
     }
-    sip4_block(next, word);
-    for (unsigned h = 0; h < HALVES; h++) s[h] = sip4_choose(s[h], next[h], goes_on[h]);
+    return _mm256_loadu_si256((const __m256i *)(const void *)lane);
 }
 
-/* The last block of keys that have a whole word before it: the last eight bytes, without those that
- * the word before has.  (A shift by all 64 bits gives 0.) */
-TAMIS_AVX2_TEMPLATE void sip4_last(struct sip4 s[HALVES], const void *const *keys,
-                                   const size_t *lengths) {
-    __m256i word[HALVES];
-    for (unsigned h = 0; h < HALVES; h++) {
-        const __m256i length = _mm256_loadu_si256((const __m256i *)(const void *)lengths + h);
-        const __m256i tail = _mm256_and_si256(length, tamis__avx2_all(7));
-        const __m256i before = _mm256_sub_epi64(tamis__avx2_all(64), _mm256_slli_epi64(tail, 3));
-        const __m256i bytes = sip4_load(keys + h * LANES, lengths + h * LANES);
-        word[h] = _mm256_or_si256(_mm256_srlv_epi64(bytes, before), _mm256_slli_epi64(length, 56));
+/* The same without branches, if every key has a whole word: the last eight bytes, without those
+ * that the word before has.  (A shift by 64 bits or more gives 0.) */
+TAMIS_AVX2_TEMPLATE __m256i sip4_shifted(const void *const *keys, const size_t *lengths,
+                                         size_t block) {
+    size_t at[LANES];
+    SIP_UNROLL
+    for (unsigned i = 0; i < LANES; i++) {
+        at[i] = 8 * block < lengths[i] - 8 ? 8 * block : lengths[i] - 8;
+    }
+    const __m256i length = _mm256_loadu_si256((const __m256i *)(const void *)lengths);
+    const __m256i beyond = _mm256_sub_epi64(tamis__avx2_all(8 * block + 8), length);
+    const __m256i inside = _mm256_cmpgt_epi64(_mm256_setzero_si256(), beyond);
+    const __m256i bits = _mm256_slli_epi64(_mm256_andnot_si256(inside, beyond), 3);
+    return _mm256_srlv_epi64(sip4_words(keys, at), bits);
+}
+
+/* A block that is the last of some keys, or of all, and beyond that of others. */
+TAMIS_AVX2_TEMPLATE void sip4_ragged(struct sip4 s[HALVES], const void *const *keys,
+                                     const size_t *lengths, size_t block, bool whole, bool alike) {
+    const __m256i now = tamis__avx2_all(block);
+    __m256i word[HALVES], ended[HALVES];
+    const struct sip4 before[HALVES] = {s[0], s[1]};
+    SIP_UNROLL
+    for (unsigned h = 0; h < HALVES; h++, keys += LANES, lengths += LANES) {
+        const __m256i length = _mm256_loadu_si256((const __m256i *)(const void *)lengths);
+        const __m256i words = _mm256_srli_epi64(length, 3), top = _mm256_slli_epi64(length, 56);
+        const __m256i last = alike ? top : _mm256_and_si256(_mm256_cmpeq_epi64(words, now), top);
+        ended[h] = _mm256_cmpgt_epi64(now, words);
+        word[h] = _mm256_or_si256(
+            last, whole ? sip4_shifted(keys, lengths, block) : sip4_tails(keys, lengths, block));
     }
     sip4_block(s, word);
+    SIP_UNROLL
+    for (unsigned h = 0; h < HALVES && !alike; h++) s[h] = sip4_choose(s[h], before[h], ended[h]);
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_begin(struct sip4 s[HALVES], const uint64_t secret[2]) {
+    SIP_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].a = tamis__avx2_all(secret[0] ^ SIP_A);
         s[h].b = tamis__avx2_all(secret[1] ^ SIP_B);
@@ -129,45 +140,52 @@ TAMIS_AVX2_TEMPLATE void sip4_begin(struct sip4 s[HALVES], const uint64_t secret
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_end(struct sip4 s[HALVES], uint64_t *hashes) {
+    SIP_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].c = _mm256_xor_si256(s[h].c, tamis__avx2_all(0xff));
     }
+    SIP_UNROLL
     for (unsigned i = 0; i < 4; i++) sip4_round(s);
+    SIP_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         const __m256i ab = _mm256_xor_si256(s[h].a, s[h].b), cd = _mm256_xor_si256(s[h].c, s[h].d);
         _mm256_storeu_si256((__m256i *)(void *)(hashes + h * LANES), _mm256_xor_si256(ab, cd));
     }
 }
 
-/* Eight keys with the same number of whole words, at least one. */
-TAMIS_AVX2_TEMPLATE bool are_alike(const size_t *lengths) {
-    size_t differ = 0;
-    for (unsigned i = 1; i < SIP_LANES; i++) differ |= lengths[i] ^ lengths[0];
-    return differ < 8 && lengths[0] >= 8;
-}
-
-TAMIS_TARGET_AVX2 size_t tamis__siphash24_alike_avx2(const uint64_t secret[2],
-                                                     const void *const *keys, const size_t *lengths,
-                                                     size_t count, uint64_t *hashes) {
-    size_t i = 0;
-    for (; count - i >= SIP_LANES && are_alike(lengths + i); i += SIP_LANES) {
-        struct sip4 s[HALVES];
-        sip4_begin(s, secret);
-        sip4_common(s, keys + i, lengths[i] / 8);
-        sip4_last(s, keys + i, lengths + i);
-        sip4_end(s, hashes + i);
-    }
-    return i;
-}
-
-TAMIS_TARGET_AVX2 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys,
-                                             const size_t *lengths, size_t min, size_t max,
-                                             uint64_t *hashes) {
+/* Eight keys, each of which has from `min` to `max` whole words. */
+TAMIS_AVX2_TEMPLATE void hash_between(const uint64_t secret[2], const void *const *keys,
+                                      const size_t *lengths, size_t min, size_t max,
+                                      uint64_t *hashes, bool whole, bool alike) {
     struct sip4 s[HALVES];
     sip4_begin(s, secret);
     sip4_common(s, keys, min);
-    for (size_t block = min; block <= max; block++) sip4_ragged(s, keys, lengths, block);
+    for (size_t block = min; block <= max; block++) {
+        sip4_ragged(s, keys, lengths, block, whole, alike);
+    }
     sip4_end(s, hashes);
+}
+
+TAMIS_AVX2_TEMPLATE void hash_eight(const uint64_t secret[2], const void *const *keys,
+                                    const size_t *lengths, uint64_t *hashes) {
+    size_t min, max;
+    if (TAMIS_LIKELY(sip_are_alike(lengths, SIP_LANES) && lengths[0] >= 8)) {
+        hash_between(secret, keys, lengths, lengths[0] / 8, lengths[0] / 8, hashes, true, true);
+    } else if (!sip_are_close(lengths, 1, &min, &max)) {
+        sip_each(secret, keys, lengths, SIP_LANES, hashes);
+    } else if (min > 0) {
+        hash_between(secret, keys, lengths, min, max, hashes, true, false);
+    } else {
+        hash_between(secret, keys, lengths, min, max, hashes, false, false);
+    }
+}
+
+TAMIS_TARGET_AVX2 void tamis__siphash24_avx2(const uint64_t secret[2], const void *const *keys,
+                                             const size_t *lengths, size_t count,
+                                             uint64_t *hashes) {
+    for (size_t i = 0; i < count; i += SIP_LANES) {
+        hash_eight(secret, keys + i, lengths + i, hashes + i);
+    }
 }
 
 #endif
