@@ -11,7 +11,8 @@
  * touches half as many cache lines for almost no space (probe.c), and cache lines are what an
  * operation costs.  So all tables that are sized for a rate and exceed the L1 cache use pairs.
  *
- * probe_kernel.h has the operations, bloom_avx2.c and bloom_avx512.c batches of pairs.
+ * probe_kernel.h has the operations; bloom_avx2.c, bloom_avx512.c and bloom_neon.c batches of
+ * pairs.
  *
  * Costs   1.44 log2(1/p) bits per key, 0.3 % more in pairs.  An add reads k / 2 lines (3 at 1 %),
  *         an absent key 1.3: a batch prefetches the first pairs of a group of keys, and the rest
@@ -67,6 +68,23 @@ static const struct tamis__ops alone_gather_ops = {
 };
 #endif
 
+#if defined(TAMIS_HAVE_NEON)
+static const struct tamis__ops alone_neon_ops = {
+    .path = "neon",
+    .contains = alone_pairs_contains,
+    .contains_batch = tamis__bloom_contains_neon,
+    .add = alone_pairs_add,
+    .add_batch = tamis__bloom_add_neon,
+};
+static const struct tamis__ops shared_neon_ops = {
+    .path = "neon",
+    .contains = shared_pairs_contains,
+    .contains_batch = tamis__bloom_contains_neon,
+    .add = shared_pairs_add,
+    .add_batch = shared_pairs_add_batch,
+};
+#endif
+
 static const struct tamis__ops *bloom_ops(const struct tamis__shape *shape, uint32_t cpu,
                                           bool shared) {
     (void)cpu;
@@ -79,6 +97,11 @@ static const struct tamis__ops *bloom_ops(const struct tamis__shape *shape, uint
 #if defined(TAMIS_HAVE_AVX2)
     if ((cpu & TAMIS__CPU_AVX2) && shape->word[BITS] <= UINT32_MAX) {
         return shared ? &shared_avx2_ops : &alone_avx2_ops;
+    }
+#endif
+#if defined(TAMIS_HAVE_NEON)
+    if ((cpu & TAMIS__CPU_NEON) && shape->word[BITS] <= UINT32_MAX) {
+        return shared ? &shared_neon_ops : &alone_neon_ops;
     }
 #endif
     return shared ? &shared_pairs_ops : &alone_pairs_ops;

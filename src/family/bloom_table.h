@@ -29,4 +29,13 @@ tamis_status tamis__bloom_add_avx512(tamis_filter *f, const uint64_t *lo, const 
                                      size_t count, bool *fresh, size_t *done);
 #endif
 
+#if defined(TAMIS_HAVE_NEON)
+/* ---- bloom_neon.c: as bloom_avx2.c */
+
+size_t tamis__bloom_contains_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                  size_t count, bool *answers);
+tamis_status tamis__bloom_add_neon(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   size_t count, bool *fresh, size_t *done);
+#endif
+
 #endif
