@@ -122,6 +122,9 @@ static const struct tamis__ops *ribbon_ops(const struct tamis__shape *shape, uin
 #if defined(TAMIS_HAVE_AVX2)
     if (cpu & TAMIS__CPU_AVX2) return &tamis__ribbon_ops_avx2;
 #endif
+#if defined(TAMIS_HAVE_NEON)
+    if (cpu & TAMIS__CPU_NEON) return &tamis__ribbon_ops_neon;
+#endif
     (void)cpu;
     return &ribbon_ops_portable;
 }

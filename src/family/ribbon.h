@@ -309,6 +309,12 @@ TAMIS_TEMPLATE size_t tamis__ribbon_contains_batch(const tamis_filter *filter, c
 extern const struct tamis__ops tamis__ribbon_ops_avx2;
 #endif
 
+/* ---- ribbon_neon.c */
+
+#if defined(TAMIS_HAVE_NEON)
+extern const struct tamis__ops tamis__ribbon_ops_neon;
+#endif
+
 /* ---- ribbon_segment.c */
 
 /* A layer to be built. */
