@@ -16,18 +16,12 @@
 #include "family/bloom_table.h"
 
 #if defined(TAMIS_HAVE_NEON)
-#include <arm_neon.h>
-#include <string.h>
-
-#include "core/bytes.h"
+#include "core/neon.h"
 #include "family/probe.h"
 #include "family/probe_shape.h"
 
-#define LANES 4
+#define LANES TAMIS_NEON_LANES
 #define PAIR 2 /* positions per visit */
-
-/* Before a loop over lanes: gcc 12 unrolls it with -O3 only. */
-#define UNROLL _Pragma("GCC unroll 4")
 
 /* In a table out of cache a sample of keys decides how the others are tested: bloom_avx2.c. */
 #define SAMPLE 16
@@ -82,7 +76,7 @@ TAMIS_TEMPLATE struct sequences sequences_at(const struct beginnings *at, size_t
 
 /* Advances to the next visit. */
 TAMIS_TEMPLATE void sequences_next(struct sequences *s) {
-    UNROLL
+    TAMIS_NEON_UNROLL
     for (unsigned half = 0; half < 2; half++) {
         s->x[half] = vaddq_u64(s->x[half], s->y[half]);
         s->y[half] = vaddq_u64(s->y[half], s->step);
@@ -92,14 +86,9 @@ TAMIS_TEMPLATE void sequences_next(struct sequences *s) {
 
 /* tamis__probe_pair: the first positions of this visit of four keys, then the second ones. */
 TAMIS_TEMPLATE void store_pair(const struct bloom *b, const struct sequences *s, uint32_t *places) {
-    const uint32x4_t x01 = vreinterpretq_u32_u64(s->x[0]), x23 = vreinterpretq_u32_u64(s->x[1]);
-    const uint32x4_t low = vuzp1q_u32(x01, x23), high = vuzp2q_u32(x01, x23);
-    uint64x2_t p01 = vmull_n_u32(vget_low_u32(high), b->lines);
-    uint64x2_t p23 = vmull_high_n_u32(high, b->lines);
-    p01 = vsraq_n_u64(p01, vmull_n_u32(vget_low_u32(low), b->lines), 32);
-    p23 = vsraq_n_u64(p23, vmull_high_n_u32(low, b->lines), 32);
-    const uint32x4_t line = vuzp2q_u32(vreinterpretq_u32_u64(p01), vreinterpretq_u32_u64(p23));
-    const uint32x4_t r = vuzp1q_u32(vreinterpretq_u32_u64(p01), vreinterpretq_u32_u64(p23));
+    const struct tamis__neon_product p = tamis__neon_product(
+        tamis__neon_low(s->x[0], s->x[1]), tamis__neon_high(s->x[0], s->x[1]), b->lines);
+    const uint32x4_t line = p.whole, r = p.fraction;
     /* The insertion keeps the bits of the line above those of r. */
     const uint32x4_t base = vshlq_n_u32(line, 9), first = vsriq_n_u32(base, r, 23);
     const uint32x4_t rest = vandq_u32(r, vdupq_n_u32(0x7fffff));
@@ -122,7 +111,7 @@ TAMIS_TEMPLATE void write_places(const struct bloom *b, const uint64_t *hashes, 
         for (uint64_t j = from; j < to; j++, places += PAIR * LANES) {
             store_pair(b, &s, places);
             sequences_next(&s);
-            UNROLL
+            TAMIS_NEON_UNROLL
             for (unsigned lane = 0; fetch && lane < LANES; lane++) {
                 if (write) TAMIS_PREFETCH_WRITE(b->table + (places[lane] >> 3));
                 if (!write) TAMIS_PREFETCH(b->table + (places[lane] >> 3));
@@ -144,23 +133,12 @@ TAMIS_TEMPLATE uint32_t test_places(const struct bloom *b, const uint32_t *place
                                     uint64_t probes) {
     uint32_t all[LANES] = {1, 1, 1, 1};
     for (uint64_t j = 0; j < probes; j++, places += LANES) {
-        UNROLL
+        TAMIS_NEON_UNROLL
         for (unsigned lane = 0; lane < LANES; lane++) {
             all[lane] &= word_of(b, places[lane]) >> (places[lane] & 31);
         }
     }
     return all[0] | all[1] << 8 | all[2] << 16 | all[3] << 24;
-}
-
-/* Stores the results of up to four keys; returns how many are true. */
-TAMIS_TEMPLATE size_t give(uint32_t maybe, size_t count, bool *answers) {
-    if (TAMIS_UNLIKELY(count < LANES)) {
-        maybe &= (UINT32_C(1) << 8 * count) - 1;
-        if (answers != NULL) memcpy(answers, &maybe, count);
-    } else if (answers != NULL) {
-        tamis__store32(answers, maybe);
-    }
-    return (maybe * UINT32_C(0x01010101)) >> 24;
 }
 
 /* Probes of the first visit. */
@@ -177,7 +155,7 @@ struct kept {
 /* Keeps those of `count` keys, a vector at most, that passed; returns the number kept by now. */
 TAMIS_TEMPLATE size_t keep(struct kept *kept, size_t passed, uint32_t maybe, const uint64_t *hashes,
                            size_t i, size_t count) {
-    UNROLL
+    TAMIS_NEON_UNROLL
     for (unsigned lane = 0; lane < count; lane++) {
         kept->hash[passed] = hashes[i + lane];
         kept->number[passed] = (uint8_t)(i + lane);
@@ -192,7 +170,7 @@ TAMIS_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places, const 
     size_t passed = 0;
     for (size_t i = 0; i < count; i += LANES, places += PAIR * LANES) {
         const uint32_t maybe = test_places(b, places, first_probes(b));
-        give(maybe, count - i, answers == NULL ? NULL : answers + i);
+        tamis__neon_answer(maybe, count - i, answers == NULL ? NULL : answers + i);
         passed = count - i >= LANES ? keep(kept, passed, maybe, hashes, i, LANES)
                                     : keep(kept, passed, maybe, hashes, i, count - i);
     }
@@ -203,7 +181,7 @@ TAMIS_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places, const 
 TAMIS_TEMPLATE size_t give_kept(const uint8_t *number, uint32_t maybe, size_t count,
                                 bool *answers) {
     size_t found = 0;
-    UNROLL
+    TAMIS_NEON_UNROLL
     for (unsigned lane = 0; lane < count; lane++) {
         const bool answer = maybe >> 8 * lane & 1;
         if (answers != NULL) answers[number[lane]] = answer;
@@ -241,7 +219,7 @@ TAMIS_TEMPLATE size_t contains_group(const struct bloom *b, const uint64_t *hash
         write_places(b, hashes, count, 0, b->visits, places, fetch, false);
         for (size_t i = 0; i < count; i += LANES) {
             const uint32_t maybe = test_places(b, places + i * PAIR * b->visits, b->probes);
-            found += give(maybe, count - i, answers == NULL ? NULL : answers + i);
+            found += tamis__neon_answer(maybe, count - i, answers == NULL ? NULL : answers + i);
         }
     }
     *sifted = 2 * found < count;
@@ -295,7 +273,7 @@ TAMIS_TEMPLATE void add_group(const struct bloom *b, const uint64_t *hashes, siz
         const uint32_t *at = places + i * PAIR * b->visits;
         if (fresh == NULL && count - i >= LANES) {
             for (uint64_t j = 0; j < b->probes; j++, at += LANES) {
-                UNROLL
+                TAMIS_NEON_UNROLL
                 for (unsigned lane = 0; lane < LANES; lane++) set_place(b, at[lane]);
             }
             continue;

@@ -325,9 +325,6 @@ static const struct tamis__ops portable_ops[CUCKOO_FORMS][2] = {
                        CUCKOO_OPS(paired3, paired3_batch, "portable")},
 };
 
-#if defined(TAMIS_HAVE_AVX2)
-CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2)
-
 /* The batch queries with vectors.  These do not read the stash: a filter that uses it is queried in
  * plain C. */
 #define CUCKOO_VECTORS(NAME, KERNEL)                                                            \
@@ -340,23 +337,33 @@ CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2)
             f, lo, hi, count, answers);                                                         \
     }
 
+#define CUCKOO_OPS_OF_FORMS(PREFIX, BATCH, PATH)                      \
+    {                                                                 \
+        [CUCKOO_PACKED] = {CUCKOO_OPS(PREFIX##packed2, BATCH, PATH),  \
+                           CUCKOO_OPS(PREFIX##packed3, BATCH, PATH)}, \
+        [CUCKOO_PAIRED] = {CUCKOO_OPS(PREFIX##paired2, BATCH, PATH),  \
+                           CUCKOO_OPS(PREFIX##paired3, BATCH, PATH)}, \
+    }
+
+#if defined(TAMIS_HAVE_AVX2)
+CUCKOO_INSTANCES(avx2_, TAMIS_TARGET_AVX2)
+
 CUCKOO_VECTORS(avx2, tamis__cuckoo_contains_avx2)
 CUCKOO_VECTORS(avx512, tamis__cuckoo_contains_avx512)
 CUCKOO_VECTORS(gather, tamis__cuckoo_contains_gather)
 
-#define CUCKOO_OPS_OF_FORMS(BATCH, PATH)                           \
-    {                                                              \
-        [CUCKOO_PACKED] = {CUCKOO_OPS(avx2_packed2, BATCH, PATH),  \
-                           CUCKOO_OPS(avx2_packed3, BATCH, PATH)}, \
-        [CUCKOO_PAIRED] = {CUCKOO_OPS(avx2_paired2, BATCH, PATH),  \
-                           CUCKOO_OPS(avx2_paired3, BATCH, PATH)}, \
-    }
-
-static const struct tamis__ops avx2_ops[CUCKOO_FORMS][2] = CUCKOO_OPS_OF_FORMS(avx2_batch, "avx2");
+static const struct tamis__ops avx2_ops[CUCKOO_FORMS][2] =
+    CUCKOO_OPS_OF_FORMS(avx2_, avx2_batch, "avx2");
 static const struct tamis__ops avx512_ops[CUCKOO_FORMS][2] =
-    CUCKOO_OPS_OF_FORMS(avx512_batch, "avx512");
+    CUCKOO_OPS_OF_FORMS(avx2_, avx512_batch, "avx512");
 static const struct tamis__ops gather_ops[CUCKOO_FORMS][2] =
-    CUCKOO_OPS_OF_FORMS(gather_batch, "avx512");
+    CUCKOO_OPS_OF_FORMS(avx2_, gather_batch, "avx512");
+#endif
+
+#if defined(TAMIS_HAVE_NEON)
+CUCKOO_VECTORS(neon, tamis__cuckoo_contains_neon)
+static const struct tamis__ops neon_ops[CUCKOO_FORMS][2] =
+    CUCKOO_OPS_OF_FORMS(, neon_batch, "neon");
 #endif
 
 static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uint32_t cpu,
@@ -369,6 +376,12 @@ static const struct tamis__ops *cuckoo_ops(const struct tamis__shape *shape, uin
         if (cpu & TAMIS__CPU_GATHER) return &gather_ops[form][window - 2];
         if (cpu & TAMIS__CPU_AVX512) return &avx512_ops[form][window - 2];
         if (cpu & TAMIS__CPU_AVX2) return &avx2_ops[form][window - 2];
+    }
+#endif
+#if defined(TAMIS_HAVE_NEON)
+    const uint64_t bits = shape->word[CUCKOO_SLOTS] * shape->word[CUCKOO_WIDTH];
+    if ((cpu & TAMIS__CPU_NEON) && form != CUCKOO_WIDE && bits < (uint64_t)1 << 31) {
+        return &neon_ops[form][window - 2];
     }
 #endif
     return &portable_ops[form][window - 2];

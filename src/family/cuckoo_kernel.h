@@ -317,14 +317,16 @@ cuckoo_search tamis__cuckoo_search;
 cuckoo_search tamis__cuckoo_search_avx2; /* compiled for the machine */
 #endif
 
-/* ---- cuckoo_avx2.c, cuckoo_avx512.c */
+/* ---- cuckoo_avx2.c, cuckoo_avx512.c, cuckoo_neon.c */
 
-/* contains_batch for tables with packed windows, fewer than 2^31 of them, and an empty stash. */
+/* contains_batch for tables with packed windows, fewer than 2^31 of them (NEON: bits of slots), and
+ * an empty stash. */
 typedef size_t cuckoo_contains(const struct tamis__cuckoo *c, const uint64_t *hashes, size_t count,
                                bool *answers);
 
 cuckoo_contains tamis__cuckoo_contains_avx2;
 cuckoo_contains tamis__cuckoo_contains_avx512;
 cuckoo_contains tamis__cuckoo_contains_gather; /* with AVX-512 too */
+cuckoo_contains tamis__cuckoo_contains_neon;
 
 #endif

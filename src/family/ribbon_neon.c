@@ -18,7 +18,7 @@
 #include "family/ribbon.h"
 
 #if defined(TAMIS_HAVE_NEON)
-#include <arm_neon.h>
+#include "core/neon.h"
 
 /* Which bits of a word come from the next block, and which of both count. */
 struct selection {
@@ -83,8 +83,7 @@ static bool contains_neon(const tamis_filter *f, uint64_t hash) {
 
 /* ---- four keys */
 
-#define LANES 4
-#define UNROLL _Pragma("GCC unroll 4")
+#define LANES TAMIS_NEON_LANES
 
 /* A table of fewer bytes is in a near cache: prefetching would only take instructions. */
 #define NEAR_BYTES ((uint64_t)1 << 18)
@@ -109,23 +108,23 @@ struct positions {
     uint32_t segment[LANES], slot[LANES], word[LANES];
 };
 
-/* tamis__ribbon_slot, and the block of the slot. */
-TAMIS_TEMPLATE void four_positions(const struct one_shard *f, struct locations *to, size_t at,
-                                   struct positions *p) {
-    const uint64x2_t a = vld1q_u64(to->hash + at), b = vld1q_u64(to->hash + at + 2);
+/* tamis__ribbon_slot, and the block of the slot.  Stores the mixed hashes, too. */
+TAMIS_TEMPLATE void four_positions(const struct one_shard *f, const uint64_t *h,
+                                   struct locations *to, size_t at, struct positions *p) {
+    const uint64x2_t a = tamis__neon_two(tamis__mix64(h[0]), tamis__mix64(h[1]));
+    const uint64x2_t b = tamis__neon_two(tamis__mix64(h[2]), tamis__mix64(h[3]));
     const int64x2_t left = vdupq_n_s64(f->lg_segments);
-    const uint32x4_t upper = vuzp2q_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
-    const uint32x4_t half = vuzp2q_u32(vreinterpretq_u32_u64(vshlq_u64(a, left)),
-                                       vreinterpretq_u32_u64(vshlq_u64(b, left)));
+    const uint32x4_t upper = tamis__neon_high(a, b);
+    const uint32x4_t half = tamis__neon_high(vshlq_u64(a, left), vshlq_u64(b, left));
     /* A shift by -32, for a layer of one segment, gives 0. */
     const uint32x4_t segment = vshlq_u32(upper, vdupq_n_s32(f->lg_segments - 32));
-    const uint32x4_t drawn =
-        vuzp2q_u32(vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(half), f->range)),
-                   vreinterpretq_u32_u64(vmull_high_n_u32(half, f->range)));
+    const uint32x4_t drawn = tamis__neon_scale(half, f->range);
     const uint32x4_t start =
         vminq_u32(vqsubq_u32(drawn, vdupq_n_u32(TAMIS__RIBBON_MARGIN)), vdupq_n_u32(f->last));
     const uint32x4_t slot = vmlaq_n_u32(start, segment, f->segment_slots);
     const uint32x4_t block = vshrq_n_u32(slot, 6), narrow = vdupq_n_u32(f->narrow);
+    vst1q_u64(to->hash + at, a);
+    vst1q_u64(to->hash + at + 2, b);
     vst1q_u32(p->segment, segment);
     vst1q_u32(p->slot, slot);
     vst1q_u32(p->word, vsubq_u32(vmulq_n_u32(block, f->form.columns), vminq_u32(block, narrow)));
@@ -144,10 +143,8 @@ TAMIS_TEMPLATE bool is_bumped(const struct one_shard *f, uint32_t segment, uint3
 TAMIS_TEMPLATE void four_locate(const struct one_shard *f, const uint64_t *h, struct locations *to,
                                 size_t at, bool fetch) {
     struct positions p;
-    UNROLL
-    for (size_t i = at; i < at + LANES; i++) to->hash[i] = tamis__mix64(h[i]);
-    four_positions(f, to, at, &p);
-    UNROLL
+    four_positions(f, h + at, to, at, &p);
+    TAMIS_NEON_UNROLL
     for (size_t lane = 0; lane < LANES; lane++) {
         const size_t i = at + lane;
         struct tamis__ribbon_location location = {f->columns + (size_t)8 * p.word[lane],
