@@ -52,6 +52,13 @@ TAMIS_TEMPLATE struct tamis__neon_product tamis__neon_product(uint32x4_t low, ui
                                         tamis__neon_low(low01, low23)};
 }
 
+/* A byte per lane, 0 or 1, from lanes of zeros or ones. */
+TAMIS_TEMPLATE uint32_t tamis__neon_bytes(uint32x4_t lanes) {
+    const uint16x4_t halves = vmovn_u32(lanes);
+    const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
+    return vget_lane_u32(vreinterpret_u32_u8(bytes), 0) & UINT32_C(0x01010101);
+}
+
 /* Stores the results of up to four keys, one per byte, 0 or 1; returns how many are true. */
 TAMIS_TEMPLATE size_t tamis__neon_answer(uint32_t answer, size_t count, bool *answers) {
     if (TAMIS_UNLIKELY(count < TAMIS_NEON_LANES)) {

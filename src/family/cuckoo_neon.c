@@ -112,9 +112,7 @@ TAMIS_TEMPLATE uint32_t neon_test(const struct neon_filter *t, const struct neon
         two[h] = neon_zeros(t, veorq_u64(two[h], vaddq_u64(fields, t->second)));
         hit[h] = vtstq_u64(vorrq_u64(one[h], two[h]), t->top);
     }
-    const uint16x4_t halves = vmovn_u32(tamis__neon_low(hit[0], hit[1]));
-    const uint8x8_t bytes = vmovn_u16(vcombine_u16(halves, halves));
-    return vget_lane_u32(vreinterpret_u32_u8(bytes), 0) & UINT32_C(0x01010101);
+    return tamis__neon_bytes(tamis__neon_low(hit[0], hit[1]));
 }
 
 TAMIS_TEMPLATE void neon_request(const struct neon_filter *t, const uint64_t *hashes, unsigned w,

@@ -101,9 +101,9 @@ static const struct tamis__ops *fuse_ops(const struct tamis__shape *shape, uint3
                                          bool shared) {
     (void)shared;
     const enum tamis__access access = tamis__access_of((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
-    const bool avx2 = (cpu & TAMIS__CPU_AVX2) != 0;
-    return shape->word[TAMIS__PEELED_ARITY] == 3 ? &fuse3_ops[access][avx2]
-                                                 : &fuse4_ops[access][avx2];
+    const bool vectors = (cpu & (TAMIS__CPU_AVX2 | TAMIS__CPU_NEON)) != 0;
+    return shape->word[TAMIS__PEELED_ARITY] == 3 ? &fuse3_ops[access][vectors]
+                                                 : &fuse4_ops[access][vectors];
 }
 
 /* ---- the family */

@@ -233,7 +233,17 @@ size_t tamis__peeled_batch_avx2(const tamis_filter *f, const uint64_t *hashes, s
                                 bool *answers, enum tamis__graph graph);
 #endif
 
-/* What the avx2 operations do. */
+#if defined(TAMIS_HAVE_NEON)
+/* The same, in peeled_neon.c. */
+size_t tamis__xor3_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
+                        bool *answers);
+size_t tamis__fuse3_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                         size_t count, bool *answers);
+size_t tamis__fuse4_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                         size_t count, bool *answers);
+#endif
+
+/* What the operations with vectors do. */
 TAMIS_TEMPLATE size_t tamis__peeled_batch_fast(const tamis_filter *f, const uint64_t *hashes,
                                                size_t count, bool *answers, enum tamis__graph graph,
                                                enum tamis__access access) {
@@ -242,10 +252,23 @@ TAMIS_TEMPLATE size_t tamis__peeled_batch_fast(const tamis_filter *f, const uint
         return tamis__peeled_batch_avx2(f, hashes, count, answers, graph);
     }
 #endif
+#if defined(TAMIS_HAVE_NEON)
+    if (TAMIS_LIKELY(((const struct tamis__peeled_filter *)f)->plain)) {
+        if (graph == TAMIS__XOR3) return tamis__xor3_neon(f, hashes, NULL, count, answers);
+        return graph == TAMIS__FUSE3 ? tamis__fuse3_neon(f, hashes, NULL, count, answers)
+                                     : tamis__fuse4_neon(f, hashes, NULL, count, answers);
+    }
+#endif
     return tamis__peeled_contains_batch(f, hashes, count, answers, graph, access);
 }
 
-/* ---- operations: portable and avx2 for each access; wrappers only */
+/* ---- operations: portable and with vectors for each access; wrappers only */
+
+#if defined(TAMIS_HAVE_NEON)
+#define TAMIS__PEELED_PATH "neon"
+#else
+#define TAMIS__PEELED_PATH "avx2"
+#endif
 
 #define TAMIS__PEELED_INSTANCE(NAME, GRAPH, ACCESS)                                           \
     static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {                       \
@@ -265,10 +288,12 @@ TAMIS_TEMPLATE size_t tamis__peeled_batch_fast(const tamis_filter *f, const uint
 #define TAMIS__PEELED_ENTRY(NAME)                                                          \
     {                                                                                      \
         {.path = "portable", .contains = NAME##_contains, .contains_batch = NAME##_batch}, \
-            {.path = "avx2", .contains = NAME##_contains, .contains_batch = NAME##_fast},  \
+            {.path = TAMIS__PEELED_PATH,                                                   \
+             .contains = NAME##_contains,                                                  \
+             .contains_batch = NAME##_fast},                                               \
     }
 
-/* Defines NAME_ops, by access and by whether there is AVX2. */
+/* Defines NAME_ops, by access and by whether there is AVX2 or NEON. */
 #define TAMIS__PEELED_OPS(NAME, GRAPH)                                        \
     TAMIS__PEELED_INSTANCE(NAME##_byte, GRAPH, TAMIS__BYTE)                   \
     TAMIS__PEELED_INSTANCE(NAME##_half, GRAPH, TAMIS__HALF)                   \

@@ -56,7 +56,7 @@ static const struct tamis__ops *xor_ops(const struct tamis__shape *shape, uint32
                                         bool shared) {
     (void)shared;
     const enum tamis__access access = tamis__access_of((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
-    return &xor3_ops[access][(cpu & TAMIS__CPU_AVX2) != 0];
+    return &xor3_ops[access][(cpu & (TAMIS__CPU_AVX2 | TAMIS__CPU_NEON)) != 0];
 }
 
 /* ---- the family */
