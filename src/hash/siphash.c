@@ -37,15 +37,23 @@ TAMIS_TEMPLATE void sip_block(struct sip *s, uint64_t word) {
     s->a ^= word;
 }
 
-uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[2]) {
-    struct sip s = {secret[0] ^ SIP_A, secret[1] ^ SIP_B, secret[0] ^ SIP_C, secret[1] ^ SIP_D};
+TAMIS_TEMPLATE struct sip sip_begin(const uint64_t secret[2]) {
+    return (struct sip){secret[0] ^ SIP_A, secret[1] ^ SIP_B, secret[0] ^ SIP_C, secret[1] ^ SIP_D};
+}
+
+TAMIS_TEMPLATE uint64_t sip_hash(struct sip s, const void *key, size_t length) {
     const uint8_t *at = key;
     for (size_t left = length; left >= 8; left -= 8, at += 8) sip_block(&s, tamis__load64(at));
     sip_block(&s, sip_tail(key, length) | (uint64_t)length << 56);
 
     s.c ^= 0xff;
+    SIP_UNROLL
     for (int i = 0; i < 4; i++) sip_round(&s);
     return s.a ^ s.b ^ s.c ^ s.d;
+}
+
+uint64_t tamis__siphash24(const void *key, size_t length, const uint64_t secret[2]) {
+    return sip_hash(sip_begin(secret), key, length);
 }
 
 /* ---- many keys */
@@ -82,7 +90,8 @@ void tamis__siphash24_keys(const uint64_t secret[2], bool portable, const void *
                            const size_t *lengths, size_t count, uint64_t *hashes) {
     sip_eights *eights = portable || count < SIP_WORTH ? NULL : sip_eights_of(tamis__cpu());
     if (eights == NULL) {
-        sip_each(secret, keys, lengths, count, hashes);
+        const struct sip begin = sip_begin(secret);
+        for (size_t i = 0; i < count; i++) hashes[i] = sip_hash(begin, keys[i], lengths[i]);
         return;
     }
     const size_t whole = count / SIP_LANES * SIP_LANES, rest = count - whole;
