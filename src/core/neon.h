@@ -16,9 +16,6 @@
 
 #define TAMIS_NEON_LANES 4
 
-/* Before a loop over lanes: gcc 12 unrolls it with -O3 only. */
-#define TAMIS_NEON_UNROLL _Pragma("GCC unroll 4")
-
 /* Two 64-bit numbers from general registers.  (A vector loaded right after its halves were stored
  * would wait for both stores.) */
 TAMIS_TEMPLATE uint64x2_t tamis__neon_two(uint64_t a, uint64_t b) {

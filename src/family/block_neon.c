@@ -25,7 +25,7 @@ struct neon_products {
 
 BLOCK_TEMPLATE struct neon_products neon_products_of(uint32_t seed) {
     struct neon_products p;
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < 2; i++) {
         const uint32_t *m = block_multiplier + 2 * i;
         const uint32x4_t multipliers = {m[4], m[0], m[5], m[1]};
@@ -45,10 +45,10 @@ BLOCK_TEMPLATE struct neon_mask neon_mask_of(const struct block_table *t, uint32
                                              unsigned rounds, bool rest) {
     const struct neon_products p = neon_products_of(seed);
     struct neon_mask mask;
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < NEON_VECTORS; i++) {
         uint64x2_t bits = vdupq_n_u64(0);
-        BLOCK_UNROLL
+        TAMIS_UNROLL
         for (unsigned round = 0; round < rounds; round++) {
             bits = vorrq_u64(bits, vshlq_u64(vdupq_n_u64(1), neon_field(&p, i, round)));
         }
@@ -71,7 +71,7 @@ BLOCK_TEMPLATE bool block_covers(const struct block_table *t, struct block_place
                                  unsigned rounds, bool rest) {
     const struct neon_mask mask = neon_mask_of(t, at.seed, rounds, rest);
     uint64x2_t missing = vdupq_n_u64(0);
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < NEON_VECTORS; i++) {
         missing = vorrq_u64(missing, vbicq_u64(mask.pair[i], neon_load(at.line, i)));
     }
@@ -82,7 +82,7 @@ BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place a
                                bool rest, bool report) {
     const struct neon_mask mask = neon_mask_of(t, at.seed, rounds, rest);
     uint64x2_t missing = vdupq_n_u64(0);
-    BLOCK_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < NEON_VECTORS; i++) {
         const uint64x2_t lanes = neon_load(at.line, i);
         missing = vorrq_u64(missing, vbicq_u64(mask.pair[i], lanes));

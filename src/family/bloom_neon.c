@@ -76,7 +76,7 @@ TAMIS_TEMPLATE struct sequences sequences_at(const struct beginnings *at, size_t
 
 /* Advances to the next visit. */
 TAMIS_TEMPLATE void sequences_next(struct sequences *s) {
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned half = 0; half < 2; half++) {
         s->x[half] = vaddq_u64(s->x[half], s->y[half]);
         s->y[half] = vaddq_u64(s->y[half], s->step);
@@ -111,7 +111,7 @@ TAMIS_TEMPLATE void write_places(const struct bloom *b, const uint64_t *hashes, 
         for (uint64_t j = from; j < to; j++, places += PAIR * LANES) {
             store_pair(b, &s, places);
             sequences_next(&s);
-            TAMIS_NEON_UNROLL
+            TAMIS_UNROLL
             for (unsigned lane = 0; fetch && lane < LANES; lane++) {
                 if (write) TAMIS_PREFETCH_WRITE(b->table + (places[lane] >> 3));
                 if (!write) TAMIS_PREFETCH(b->table + (places[lane] >> 3));
@@ -133,7 +133,7 @@ TAMIS_TEMPLATE uint32_t test_places(const struct bloom *b, const uint32_t *place
                                     uint64_t probes) {
     uint32_t all[LANES] = {1, 1, 1, 1};
     for (uint64_t j = 0; j < probes; j++, places += LANES) {
-        TAMIS_NEON_UNROLL
+        TAMIS_UNROLL
         for (unsigned lane = 0; lane < LANES; lane++) {
             all[lane] &= word_of(b, places[lane]) >> (places[lane] & 31);
         }
@@ -155,7 +155,7 @@ struct kept {
 /* Keeps those of `count` keys, a vector at most, that passed; returns the number kept by now. */
 TAMIS_TEMPLATE size_t keep(struct kept *kept, size_t passed, uint32_t maybe, const uint64_t *hashes,
                            size_t i, size_t count) {
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned lane = 0; lane < count; lane++) {
         kept->hash[passed] = hashes[i + lane];
         kept->number[passed] = (uint8_t)(i + lane);
@@ -181,7 +181,7 @@ TAMIS_TEMPLATE size_t sift(const struct bloom *b, const uint32_t *places, const 
 TAMIS_TEMPLATE size_t give_kept(const uint8_t *number, uint32_t maybe, size_t count,
                                 bool *answers) {
     size_t found = 0;
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned lane = 0; lane < count; lane++) {
         const bool answer = maybe >> 8 * lane & 1;
         if (answers != NULL) answers[number[lane]] = answer;
@@ -273,7 +273,7 @@ TAMIS_TEMPLATE void add_group(const struct bloom *b, const uint64_t *hashes, siz
         const uint32_t *at = places + i * PAIR * b->visits;
         if (fresh == NULL && count - i >= LANES) {
             for (uint64_t j = 0; j < b->probes; j++, at += LANES) {
-                TAMIS_NEON_UNROLL
+                TAMIS_UNROLL
                 for (unsigned lane = 0; lane < LANES; lane++) set_place(b, at[lane]);
             }
             continue;

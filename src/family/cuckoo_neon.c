@@ -75,7 +75,7 @@ TAMIS_TEMPLATE void neon_homes_of(const struct neon_filter *t, const uint64_t *h
 TAMIS_TEMPLATE void neon_load(const struct neon_filter *t, const uint32_t bits[LANES],
                               uint64x2_t words[2]) {
     uint64x1_t word[LANES];
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         word[i] = vreinterpret_u64_u8(vld1_u8(t->slots + (bits[i] >> 3)));
     }
@@ -105,7 +105,7 @@ TAMIS_TEMPLATE uint32_t neon_test(const struct neon_filter *t, const struct neon
     uint64x2_t one[2], two[2], hit[2];
     neon_load(t, homes->first, one);
     neon_load(t, homes->second, two);
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < 2; h++) {
         const uint64x2_t fields = neon_fields(t, symbol[h], w);
         one[h] = neon_zeros(t, veorq_u64(one[h], vaddq_u64(fields, t->first)));
@@ -118,7 +118,7 @@ TAMIS_TEMPLATE uint32_t neon_test(const struct neon_filter *t, const struct neon
 TAMIS_TEMPLATE void neon_request(const struct neon_filter *t, const uint64_t *hashes, unsigned w,
                                  struct neon_homes *homes, bool fetch) {
     neon_homes_of(t, hashes, w, homes);
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; fetch && i < LANES; i++) {
         TAMIS_PREFETCH(t->slots + (homes->first[i] >> 3));
         TAMIS_PREFETCH(t->slots + (homes->second[i] >> 3));

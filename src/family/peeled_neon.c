@@ -56,7 +56,7 @@ TAMIS_TEMPLATE void aim_at(const struct peeled_array *s, uint32x4_t slot, unsign
 TAMIS_TEMPLATE void aim_xor(const struct peeled_array *s, const uint64_t folded[LANES],
                             struct targets *t) {
     uint64_t again[LANES];
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         again[i] = tamis__fold_apart(folded[i], TAMIS__XOR_SECOND_FOLD);
     }
@@ -87,7 +87,7 @@ TAMIS_TEMPLATE void aim_fuse(const struct peeled_array *s, const uint64_t mixed[
     const uint32x4_t segment = vdupq_n_u32(s->segment), mask = vdupq_n_u32(s->segment - 1);
     uint32x4_t first = tamis__neon_product(g.low, g.high, s->range).whole;
     aim_at(s, first, 0, t);
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned j = 1; j < tamis__arity(graph); j++) {
         first = vaddq_u32(first, segment);
         aim_at(s, veorq_u32(first, vandq_u32(offset_of(&x, j, graph), mask)), j, t);
@@ -103,7 +103,7 @@ TAMIS_TEMPLATE void aim(const struct peeled_array *s, const uint64_t *hashes, si
         for (size_t i = 0; i < count; i++) padded[i] = hashes[i];
         hashes = padded;
     }
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         mixed[i] = tamis__mix64(hashes[i]);
         folded[i] = tamis__fold_apart(mixed[i], s->salt);
@@ -117,7 +117,7 @@ TAMIS_TEMPLATE void aim(const struct peeled_array *s, const uint64_t *hashes, si
 TAMIS_TEMPLATE uint32_t match(const struct peeled_array *s, const struct targets *t,
                               enum tamis__graph graph) {
     uint32x4_t fingerprint = t->fingerprint;
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
         const uint32_t *byte = t->byte[j];
         const uint32x4_t word = {
@@ -151,9 +151,9 @@ TAMIS_TEMPLATE size_t batch_near(const struct peeled_array *s, const uint64_t *h
 TAMIS_TEMPLATE void request(const struct peeled_array *s, const uint64_t *hashes, size_t count,
                             enum tamis__graph graph, struct targets *t) {
     aim(s, hashes, count, graph, t);
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
-        TAMIS_NEON_UNROLL
+        TAMIS_UNROLL
         for (unsigned k = 0; k < LANES; k++) TAMIS_PREFETCH(s->table + t->byte[j][k]);
     }
 }

@@ -144,7 +144,7 @@ TAMIS_TEMPLATE void four_locate(const struct one_shard *f, const uint64_t *h, st
                                 size_t at, bool fetch) {
     struct positions p;
     four_positions(f, h + at, to, at, &p);
-    TAMIS_NEON_UNROLL
+    TAMIS_UNROLL
     for (size_t lane = 0; lane < LANES; lane++) {
         const size_t i = at + lane;
         struct tamis__ribbon_location location = {f->columns + (size_t)8 * p.word[lane],

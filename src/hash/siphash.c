@@ -47,7 +47,7 @@ TAMIS_TEMPLATE uint64_t sip_hash(struct sip s, const void *key, size_t length) {
     sip_block(&s, sip_tail(key, length) | (uint64_t)length << 56);
 
     s.c ^= 0xff;
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (int i = 0; i < 4; i++) sip_round(&s);
     return s.a ^ s.b ^ s.c ^ s.d;
 }

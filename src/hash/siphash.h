@@ -27,13 +27,10 @@ TAMIS_TEMPLATE uint64_t sip_tail(const uint8_t *key, size_t length) {
 
 #define SIP_LANES 8
 
-/* gcc 12 does not unroll loops over lanes at -O2; then the lanes pass through memory. */
-#define SIP_UNROLL _Pragma("GCC unroll 8")
-
 /* Do these keys, a multiple of eight, have the same number of whole words? */
 TAMIS_TEMPLATE bool sip_are_alike(const size_t *lengths, unsigned count) {
     size_t differ = 0;
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 1; i < count; i++) differ |= lengths[i] ^ lengths[0];
     return differ < 8;
 }
@@ -42,7 +39,7 @@ TAMIS_TEMPLATE bool sip_are_alike(const size_t *lengths, unsigned count) {
  * exceeds `times` the mean by more than four: then too many lanes would wait. */
 TAMIS_TEMPLATE bool sip_are_close(const size_t *lengths, unsigned times, size_t *min, size_t *max) {
     size_t least = SIZE_MAX, most = 0, sum = 0;
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < SIP_LANES; i++) {
         const size_t words = lengths[i] / 8;
         least = words < least ? words : least;

@@ -28,7 +28,7 @@ TAMIS_AVX2_TEMPLATE __m256i rotate16(__m256i x) {
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_round(struct sip4 s[HALVES]) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].a = _mm256_add_epi64(s[h].a, s[h].b);
         s[h].c = _mm256_add_epi64(s[h].c, s[h].d);
@@ -43,11 +43,11 @@ TAMIS_AVX2_TEMPLATE void sip4_round(struct sip4 s[HALVES]) {
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_block(struct sip4 s[HALVES], const __m256i word[HALVES]) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++) s[h].d = _mm256_xor_si256(s[h].d, word[h]);
     sip4_round(s);
     sip4_round(s);
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++) s[h].a = _mm256_xor_si256(s[h].a, word[h]);
 }
 
@@ -63,7 +63,7 @@ TAMIS_AVX2_TEMPLATE struct sip4 sip4_choose(struct sip4 old, struct sip4 new, __
 /* The word `at` bytes into four keys. */
 TAMIS_AVX2_TEMPLATE __m256i sip4_words(const void *const *keys, const size_t at[LANES]) {
     uint64_t lane[LANES];
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         lane[i] = tamis__load64((const uint8_t *)keys[i] + at[i]);
     }
@@ -98,7 +98,7 @@ TAMIS_AVX2_TEMPLATE __m256i sip4_tails(const void *const *keys, const size_t *le
 TAMIS_AVX2_TEMPLATE __m256i sip4_shifted(const void *const *keys, const size_t *lengths,
                                          size_t block) {
     size_t at[LANES];
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         at[i] = 8 * block < lengths[i] - 8 ? 8 * block : lengths[i] - 8;
     }
@@ -115,7 +115,7 @@ TAMIS_AVX2_TEMPLATE void sip4_ragged(struct sip4 s[HALVES], const void *const *k
     const __m256i now = tamis__avx2_all(block);
     __m256i word[HALVES], ended[HALVES];
     const struct sip4 before[HALVES] = {s[0], s[1]};
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++, keys += LANES, lengths += LANES) {
         const __m256i length = _mm256_loadu_si256((const __m256i *)(const void *)lengths);
         const __m256i words = _mm256_srli_epi64(length, 3), top = _mm256_slli_epi64(length, 56);
@@ -125,12 +125,12 @@ TAMIS_AVX2_TEMPLATE void sip4_ragged(struct sip4 s[HALVES], const void *const *k
             last, whole ? sip4_shifted(keys, lengths, block) : sip4_tails(keys, lengths, block));
     }
     sip4_block(s, word);
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES && !alike; h++) s[h] = sip4_choose(s[h], before[h], ended[h]);
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_begin(struct sip4 s[HALVES], const uint64_t secret[2]) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].a = tamis__avx2_all(secret[0] ^ SIP_A);
         s[h].b = tamis__avx2_all(secret[1] ^ SIP_B);
@@ -140,13 +140,13 @@ TAMIS_AVX2_TEMPLATE void sip4_begin(struct sip4 s[HALVES], const uint64_t secret
 }
 
 TAMIS_AVX2_TEMPLATE void sip4_end(struct sip4 s[HALVES], uint64_t *hashes) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         s[h].c = _mm256_xor_si256(s[h].c, tamis__avx2_all(0xff));
     }
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < 4; i++) sip4_round(s);
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned h = 0; h < HALVES; h++) {
         const __m256i ab = _mm256_xor_si256(s[h].a, s[h].b), cd = _mm256_xor_si256(s[h].c, s[h].d);
         _mm256_storeu_si256((__m256i *)(void *)(hashes + h * LANES), _mm256_xor_si256(ab, cd));

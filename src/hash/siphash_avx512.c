@@ -17,7 +17,7 @@ struct sip8 {
 };
 
 TAMIS_AVX512_TEMPLATE void sip8_round(struct sip8 *s, unsigned vectors) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++, s++) {
         s->a = _mm512_add_epi64(s->a, s->b);
         s->c = _mm512_add_epi64(s->c, s->d);
@@ -32,16 +32,16 @@ TAMIS_AVX512_TEMPLATE void sip8_round(struct sip8 *s, unsigned vectors) {
 }
 
 TAMIS_AVX512_TEMPLATE void sip8_block(struct sip8 *s, const __m512i *word, unsigned vectors) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++) s[v].d = _mm512_xor_si512(s[v].d, word[v]);
     sip8_round(s, vectors);
     sip8_round(s, vectors);
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++) s[v].a = _mm512_xor_si512(s[v].a, word[v]);
 }
 
 TAMIS_AVX512_TEMPLATE void sip8_begin(struct sip8 *s, const uint64_t secret[2], unsigned vectors) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++) {
         s[v] = (struct sip8){
             tamis__avx512_all(secret[0] ^ SIP_A), tamis__avx512_all(secret[1] ^ SIP_B),
@@ -50,13 +50,13 @@ TAMIS_AVX512_TEMPLATE void sip8_begin(struct sip8 *s, const uint64_t secret[2], 
 }
 
 TAMIS_AVX512_TEMPLATE void sip8_end(struct sip8 *s, uint64_t *hashes, unsigned vectors) {
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++) {
         s[v].c = _mm512_xor_si512(s[v].c, tamis__avx512_all(0xff));
     }
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < 4; i++) sip8_round(s, vectors);
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++) {
         const __m512i ab = _mm512_xor_si512(s[v].a, s[v].b), cd = _mm512_xor_si512(s[v].c, s[v].d);
         _mm512_storeu_si512(hashes + v * LANES, _mm512_xor_si512(ab, cd));
@@ -77,7 +77,7 @@ TAMIS_AVX512_TEMPLATE __m512i sip8_combine(const __m128i loaded[LANES]) {
 /* The words `at` bytes into eight keys. */
 TAMIS_AVX512_TEMPLATE __m512i sip8_words(const void *const *keys, size_t at) {
     __m128i loaded[LANES];
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         const void *word = (const uint8_t *)keys[i] + at;
         loaded[i] = _mm_loadl_epi64((const __m128i *)word);
@@ -102,7 +102,7 @@ TAMIS_AVX512_TEMPLATE __m512i sip8_every_other(const void *const *keys, size_t a
 TAMIS_AVX512_TEMPLATE __m512i sip8_masked(const void *const *keys, const size_t *lengths,
                                           size_t block) {
     __m128i loaded[LANES];
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         const size_t at = 8 * block < lengths[i] ? 8 * block : lengths[i];
         const __mmask16 mask = (__mmask16)_bzhi_u32(0xff, (unsigned)(lengths[i] - at));
@@ -118,7 +118,7 @@ TAMIS_AVX512_TEMPLATE __m512i sip8_shifted(const void *const *keys, const size_t
     const __m512i end = _mm512_loadu_si512(lengths), next = tamis__avx512_all(8 * block + 8);
     const __m512i beyond = _mm512_sub_epi64(_mm512_max_epu64(next, end), end);
     __m128i loaded[LANES];
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         const size_t at = 8 * block < lengths[i] - 8 ? 8 * block : lengths[i] - 8;
         const void *word = (const uint8_t *)keys[i] + at;
@@ -140,7 +140,7 @@ TAMIS_AVX512_TEMPLATE void sip8_common(struct sip8 *s, const void *const *keys, 
     __m512i word[VECTORS], next[VECTORS];
     size_t at = 0;
     for (; at + 16 <= 8 * blocks; at += 16) {
-        SIP_UNROLL
+        TAMIS_UNROLL
         for (unsigned v = 0; v < vectors; v++) {
             const __m512i even = sip8_every_other(keys + v * LANES, at);
             const __m512i odd = sip8_every_other(keys + v * LANES + 1, at);
@@ -151,7 +151,7 @@ TAMIS_AVX512_TEMPLATE void sip8_common(struct sip8 *s, const void *const *keys, 
         sip8_block(s, next, vectors);
     }
     if (at == 8 * blocks) return;
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++) word[v] = sip8_words(keys + v * LANES, at);
     sip8_block(s, word, vectors);
 }
@@ -160,7 +160,7 @@ TAMIS_AVX512_TEMPLATE void sip8_common(struct sip8 *s, const void *const *keys, 
 TAMIS_AVX512_TEMPLATE void sip8_last(struct sip8 *s, const void *const *keys, const size_t *lengths,
                                      bool whole, unsigned vectors) {
     __m512i word[VECTORS];
-    SIP_UNROLL
+    TAMIS_UNROLL
     for (unsigned v = 0; v < vectors; v++, keys += LANES, lengths += LANES) {
         const __m512i top = _mm512_slli_epi64(_mm512_loadu_si512(lengths), 56);
         word[v] = _mm512_or_si512(sip8_ends(keys, lengths, lengths[0] / 8, whole), top);
