@@ -16,6 +16,8 @@ size_t bench_libbloom(const struct bench_contender **out);
 size_t bench_leveldb(const struct bench_contender **out);
 size_t bench_rocksdb(const struct bench_contender **out);
 
+/* The instruction set that `filter`, one of ours, uses. */
+const char *bench_path(const void *filter);
 /* Hashes texts as `filter`, one of ours, does. */
 void bench_hash_texts(const void *filter, const struct bench_keys *keys, uint64_t *hashes);
 

@@ -53,9 +53,15 @@ static double fill_time(const struct bench_row *row) {
     return 0;
 }
 
+/* A Java virtual machine uses small pages. */
+static bool is_drawn(const struct bench_row *row) {
+    const bool guava = strcmp(row->name, "guava") == 0;
+    return row->sort == SORT_WORDS && (guava || bench_has_pages(row, PAGES_HUGE));
+}
+
 /* Few contenders make no plot; a table with ribbon has all kinds. */
 static bool whole_table(const struct bench_results *results, size_t n) {
-    return bench_find(results, "ribbon", SORT_WORDS, n) != NULL;
+    return bench_find(results, "ribbon", SORT_WORDS, n, PAGES_HUGE) != NULL;
 }
 
 static bool draw_space(const char *directory, const struct bench_results *results, size_t n) {
@@ -70,7 +76,7 @@ static bool draw_space(const char *directory, const struct bench_results *result
     add_all_series(&p, results);
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
-        if (row->sort != SORT_WORDS || row->n != n || is_shared(row)) continue;
+        if (!is_drawn(row) || row->n != n || is_shared(row)) continue;
         plot_point(&p, series_of(&p, row), row->bits_per_key, lookup_time(row));
     }
     return write_plot(&p, directory, name);
@@ -86,7 +92,7 @@ static bool draw_time(const char *directory, const struct bench_results *results
     add_all_series(&p, results);
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
-        if (row->sort != SORT_WORDS || !whole_table(results, row->n)) continue;
+        if (!is_drawn(row) || !whole_table(results, row->n)) continue;
         if (is_shared(row) || is_variant(row)) continue;
         plot_point(&p, series_of(&p, row), (double)row->n, time(row));
     }
@@ -99,7 +105,7 @@ bool bench_draw(const char *directory, const struct bench_results *results) {
         draw_time(directory, results, fill_time, "Time to add or build, per key", "fill") && good;
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
-        if (strcmp(row->name, "ribbon") != 0 || row->sort != SORT_WORDS) continue;
+        if (strcmp(row->name, "ribbon") != 0 || !is_drawn(row)) continue;
         good = draw_space(directory, results, row->n) && good;
     }
     return good;

@@ -5,10 +5,12 @@
 
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -68,16 +70,6 @@ void *bench_allocate(size_t bytes) {
     return block;
 }
 
-void *bench_memory(size_t bytes) {
-    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED) bench_die("out of memory");
-    madvise(block, bytes, MADV_HUGEPAGE);
-    memset(block, 0, bytes);
-    return block;
-}
-
-void bench_memory_free(void *block, size_t bytes) { munmap(block, bytes); }
-
 static size_t highest_resident(void) {
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -103,6 +95,28 @@ size_t bench_peak(void (*job)(void *context), void *context) {
     close(channel[0]);
     if (child > 0) waitpid(child, NULL, 0);
     return peak;
+}
+
+/* ---- instructions */
+
+double bench_steps(void (*job)(void *context), void *context) {
+    const pid_t child = fork();
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0) {
+            raise(SIGSTOP);
+            job(context);
+        }
+        _exit(0);
+    }
+    int status;
+    double steps = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child) return 0;
+    while (WIFSTOPPED(status)) {
+        if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0) break;
+        if (waitpid(child, &status, 0) != child) break;
+        steps++;
+    }
+    return steps;
 }
 
 /* ---- the limit */
@@ -143,24 +157,77 @@ void bench_limit_write(uint64_t *lines, size_t count, const uint64_t *keys, size
 
 /* ---- what it is */
 
-void bench_processor(char *text, size_t size) {
-    char line[256];
-    snprintf(text, size, "unknown processor");
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const char *colon = strchr(line, ':');
-        if (strncmp(line, "model name", 10) != 0 || colon == NULL) continue;
-        line[strcspn(line, "\n")] = '\0';
-        snprintf(text, size, "%s, %u cores", colon + 2, bench_cores());
-        break;
-    }
-    if (file != NULL) fclose(file);
+/* Appends to a text of 256 bytes. */
+__attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...) {
+    const size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, 256 - length, format, arguments);
+    va_end(arguments);
 }
 
-void bench_compiler(char *text, size_t size) {
+static bool has_word(const char *line, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = line; (at = strstr(at, word)) != NULL; at += length) {
+        if (at[-1] == ' ' && (at[length] == ' ' || at[length] == '\0')) return true;
+    }
+    return false;
+}
+
+/* "NAME : value" of the first processor in /proc/cpuinfo; false if there is none. */
+static bool read_field(const char *name, char *value, size_t size) {
+    char line[4096];
+    bool found = false;
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (!found && file != NULL && fgets(line, sizeof line, file) != NULL) {
+        const char *colon = strchr(line, ':');
+        const size_t length = strlen(name);
+        if (colon == NULL || strncmp(line, name, length) != 0) continue;
+        if (line[length] != '\t' && line[length] != ' ' && line[length] != ':') continue;
+        line[strcspn(line, "\n")] = '\0';
+        snprintf(value, size, "%s", colon + 1);
+        found = true;
+    }
+    if (file != NULL) fclose(file);
+    return found;
+}
+
+/* The first level of data, the second and the third, as Linux numbers them. */
+static void append_caches(char *text) {
+    static const unsigned index[] = {0, 2, 3};
+    char name[80], size[32];
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "/sys/devices/system/cpu/cpu0/cache/index%u/size", index[i]);
+        FILE *file = fopen(name, "r");
+        if (file == NULL) continue;
+        if (fgets(size, sizeof size, file) != NULL) {
+            append(text, "%s%s", i == 0 ? ", caches " : "/", strtok(size, "\n"));
+        }
+        fclose(file);
+    }
+}
+
+void bench_processor(char text[256]) {
+    static const char *const sets[] = {"avx2",       "bmi2", "avx512f", "avx512ifma",
+                                       "avx512vbmi", "gfni", "asimd",   "sve"};
+    char value[4096];
+    text[0] = '\0';
+    append(text, "%s", read_field("model name", value, sizeof value) ? value + 1 : "?");
+    if (read_field("cpu family", value, sizeof value)) append(text, ", family%s", value);
+    if (read_field("model", value, sizeof value)) append(text, " model%s", value);
+    append(text, ", %u cores", bench_cores());
+    append_caches(text);
+    append(text, ",");
+    if (!read_field("flags", value, sizeof value)) read_field("Features", value, sizeof value);
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        if (has_word(value, sets[i])) append(text, " %s", sets[i]);
+    }
+}
+
+const char *bench_compiler(void) {
 #if defined(__clang__)
-    snprintf(text, size, "clang %d.%d", __clang_major__, __clang_minor__);
+    return "clang " __clang_version__ " " BENCH_FLAGS;
 #else
-    snprintf(text, size, "gcc %d.%d", __GNUC__, __GNUC_MINOR__);
+    return "gcc " __VERSION__ " " BENCH_FLAGS;
 #endif
 }

@@ -18,13 +18,13 @@ unsigned bench_cores(void);
 void bench_pin(unsigned index);
 void bench_unpin(void);
 
-/* Zeroed memory, in huge pages if available; exits if there is none. */
-void *bench_memory(size_t bytes);
-void bench_memory_free(void *block, size_t bytes);
-
 /* The peak memory of job(context) in bytes, beyond what the process already has: the job runs in
  * a child process.  0 if it cannot be measured. */
 size_t bench_peak(void (*job)(void *context), void *context);
+
+/* How many instructions job(context) takes, and a constant number besides; 0 if a process cannot be
+ * traced.  Counted step by step in a child process: 10 to 60 microseconds each. */
+double bench_steps(void (*job)(void *context), void *context);
 
 /* The limit: reads (or reads and writes) one word of a random 64-byte line for each key, 64 of
  * them in flight.  `lines` is aligned to 64 bytes.  Returns a sum, so that the compiler omits
@@ -33,9 +33,10 @@ uint64_t bench_limit_read(const uint64_t *lines, size_t count, const uint64_t *k
                           size_t to);
 void bench_limit_write(uint64_t *lines, size_t count, const uint64_t *keys, size_t from, size_t to);
 
-/* One line each, into `text`: the processor, the compiler of this program. */
-void bench_processor(char *text, size_t size);
-void bench_compiler(char *text, size_t size);
+/* The processor with its family, caches and instruction sets; the compiler of this program with
+ * its options. */
+void bench_processor(char text[256]);
+const char *bench_compiler(void);
 
 void *bench_allocate(size_t bytes); /* or ends the program */
 _Noreturn void bench_die(const char *why);

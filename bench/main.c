@@ -1,12 +1,8 @@
 /* main.c - tamis-bench: families and peers, measured together
  *
- *   tamis-bench [--table] [--json FILE] [--svg DIR] [-n N]... [--repeats N] [--only NAME,...]
- *               [--words] [--texts] [--texts-max N] [--large] [--rows FILE] [--peer FILE]...
- *
- * Without -n: 10^4, 10^6 and 10^7 keys, and 2^25 for the filters of goals out of the caches.
- * --large adds 10^8 for one filter of each kind, which takes twenty minutes.  --texts-max omits
- * texts above N keys.  --rows reads rows that another program measured, --peer loads contenders
- * from a shared object (contender.h). */
+ * Without -n it measures the sections of a plan: the short one has what the goals need and takes
+ * some minutes, that of --long everything.  Each section is printed as soon as it is measured, so a
+ * run that is stopped has shown what it had. */
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
@@ -23,15 +19,97 @@
 
 #define SIZES_MAX 16
 #define ROWS_MAX 1024
-#define BEYOND_CACHES ((size_t)1 << 25)
+#define OPTIONS_MAX 24
 
-struct request {
-    bool table, large, words, texts;
+/* ---- options: one table for reading and for --help */
+
+static struct {
+    bool table, longer, words, texts, help;
     const char *json, *svg, *only, *rows;
-    size_t sizes[SIZES_MAX];
-    size_t size_count, texts_max;
-    unsigned repeats;
+    const char *peers[OPTIONS_MAX];
+    size_t sizes[SIZES_MAX], peer_count, size_count, repeats;
+} request = {.repeats = 7};
+
+enum option_kind { FLAG, TEXT, NUMBER, SIZE, PEER };
+
+static const struct {
+    const char *name, *argument, *help;
+    enum option_kind kind;
+    void *to;
+} options[] = {
+    {"table", NULL, "print the goals and their measured values, last", FLAG, &request.table},
+    {"long", NULL, "all contenders, sizes up to 10^8, 11 repeats: an hour", FLAG, &request.longer},
+    {"keys", "N", "only filters of N keys; may be repeated", SIZE, NULL},
+    {"words", NULL, "with --keys: only 64-bit keys", FLAG, &request.words},
+    {"texts", NULL, "with --keys: only strings", FLAG, &request.texts},
+    {"only", "NAME,...", "only these contenders", TEXT, &request.only},
+    {"peer", "FILE", "load contenders from a shared object (bench/contender.h)", PEER, NULL},
+    {"repeats", "N", "rounds (7)", NUMBER, &request.repeats},
+    {"json", "FILE", "write all rows as JSON", TEXT, &request.json},
+    {"svg", "DIR", "draw plots into a directory", TEXT, &request.svg},
+    {"rows", "FILE", "add rows that another program measured", TEXT, &request.rows},
+    {"help", NULL, "print this", FLAG, &request.help},
 };
+#define OPTION_COUNT (sizeof options / sizeof options[0])
+
+static size_t number(const char *text) {
+    char *end;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || value == 0) bench_die("a number is expected");
+    return (size_t)value;
+}
+
+static void take_option(size_t i, const char *argument) {
+    switch (options[i].kind) {
+        case FLAG:
+            *(bool *)options[i].to = true;
+            break;
+        case TEXT:
+            *(const char **)options[i].to = argument;
+            break;
+        case NUMBER:
+            *(size_t *)options[i].to = number(argument);
+            break;
+        case SIZE:
+            if (request.size_count == SIZES_MAX) bench_die("too many sizes");
+            request.sizes[request.size_count++] = number(argument);
+            break;
+        case PEER:
+            if (request.peer_count == OPTIONS_MAX) bench_die("too many peers");
+            request.peers[request.peer_count++] = argument;
+            break;
+    }
+}
+
+/* -n is short for --keys. */
+static void read_options(int argc, char **argv) {
+    struct option known[OPTION_COUNT + 1] = {{0}};
+    int option, index;
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        known[i].name = options[i].name;
+        known[i].has_arg = options[i].argument != NULL;
+        known[i].val = (int)i;
+    }
+    while ((option = getopt_long(argc, argv, "n:", known, &index)) != -1) {
+        if (option == '?') exit(2);
+        if (option == 'n') {
+            for (option = 0; options[option].kind != SIZE; option++) continue;
+        }
+        take_option((size_t)option, optarg);
+    }
+    if (!request.words && !request.texts) request.words = request.texts = true;
+    if (request.longer && request.repeats == 7) request.repeats = 11;
+    if (request.repeats > BENCH_REPEATS_MAX) request.repeats = BENCH_REPEATS_MAX;
+}
+
+static void print_help(void) {
+    for (size_t i = 0; i < OPTION_COUNT; i++) {
+        printf("  --%-8s%-9s%s\n", options[i].name,
+               options[i].argument != NULL ? options[i].argument : "", options[i].help);
+    }
+}
+
+/* ---- contenders */
 
 static const struct bench_contender *all[BENCH_CONTENDERS_MAX];
 static size_t all_count;
@@ -55,6 +133,7 @@ static void collect_contenders(void) {
 #if defined(BENCH_ROCKSDB)
     all_count += bench_rocksdb(all + all_count);
 #endif
+    for (size_t i = 0; i < request.peer_count; i++) load_peer(request.peers[i]);
 }
 
 /* Is the name in a comma-separated list?  NULL lists all names. */
@@ -68,107 +147,133 @@ static bool listed(const char *list, const char *name) {
     return false;
 }
 
-static void measure(const struct request *request, size_t n, enum bench_sort sort, const char *only,
+/* ---- the plan */
+
+struct section {
+    size_t n;
+    enum bench_sort sort;
+    const char *only; /* NULL: all */
+    unsigned operations;
+};
+
+#define BLOCKS "block,boost-block32,boost-block64"
+#define CUCKOOS "cuckoo-0.18%,fastfilter-cuckoo12"
+#define FUSES "fuse3-8,xs-fuse8"
+
+static const struct section short_plan[] = {
+    {100000, SORT_WORDS, BLOCKS "," CUCKOOS "," FUSES, BENCH_ADDS | BENCH_LOOKUPS},
+    {300000, SORT_WORDS, "xor,fuse,ribbon", BENCH_BUILDS},
+    {1000000, SORT_WORDS, NULL, BENCH_ALL},
+    {1000000, SORT_TEXTS, "block,bloom,fuse,ribbon,rocksdb-bloom,leveldb", BENCH_LOOKUPS},
+    {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADDS | BENCH_BATCH},
+    {(size_t)1 << 25, SORT_WORDS, "fuse,ribbon,cuckoo", BENCH_BATCH},
+    {10000000, SORT_WORDS,
+     BLOCKS "," CUCKOOS "," FUSES
+            ",bloom,ribbon,ribbon-8,libbloom,boost-bloom,leveldb,rocksdb-bloom,rocksdb-ribbon,burr",
+     BENCH_LOOKUPS},
+};
+
+static const struct section long_plan[] = {
+    {10000, SORT_WORDS, NULL, BENCH_ALL},
+    {10000, SORT_TEXTS, NULL, BENCH_ALL},
+    {100000, SORT_WORDS, NULL, BENCH_ALL},
+    {300000, SORT_WORDS, "xor,fuse,ribbon", BENCH_BUILDS},
+    {1000000, SORT_WORDS, NULL, BENCH_ALL},
+    {1000000, SORT_TEXTS, NULL, BENCH_ALL},
+    {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADDS | BENCH_BATCH},
+    {(size_t)1 << 25, SORT_WORDS, "fuse,ribbon,cuckoo", BENCH_BATCH},
+    {10000000, SORT_WORDS, NULL, BENCH_ALL},
+    {10000000, SORT_TEXTS, NULL, BENCH_LOOKUPS},
+    {100000000, SORT_WORDS, "bloom,cuckoo,xor,fuse,ribbon," BLOCKS "," FUSES,
+     BENCH_BATCH | BENCH_SINGLE},
+};
+
+static struct {
+    double total, done, started; /* in seconds as expected, and by the clock */
+    double round;                /* of the current section */
+    char title[80];
+} progress;
+
+static bool takes(const struct section *section, const struct bench_contender *c) {
+    return listed(request.only, c->name) && listed(section->only, c->name) &&
+           (section->sort == SORT_WORDS || !c->only_words);
+}
+
+/* Seconds that a round takes, about: what a key costs each contender, in nanoseconds. */
+static double cost_of_round(const struct section *section) {
+    const double lookups = section->n < 1000000 ? 524288 : 1048576, n = (double)section->n;
+    double cost = 0;
+    for (size_t i = 0; i < all_count; i++) {
+        if (!takes(section, all[i])) continue;
+        if ((section->operations & BENCH_LOOKUPS) != 0)
+            cost += lookups * (all[i]->ours ? 150 : 300);
+        if ((section->operations & BENCH_ADDS) != 0 && all[i]->add) cost += n * 100;
+        if ((section->operations & BENCH_BUILDS) != 0 && all[i]->build) cost += n * 200;
+    }
+    return cost * 1e-9;
+}
+
+static double cost_of(const struct section *section) {
+    const double rounds = (double)request.repeats + 3; /* it is filled and counted, too */
+    return cost_of_round(section) * rounds * (section->n < PAGES_MATTER ? 1 : 2);
+}
+
+static void report_progress(void) {
+    progress.done += progress.round;
+    const double elapsed = 1e-9 * bench_wall_time() - progress.started;
+    const double left = progress.done > 0 ? elapsed * (progress.total / progress.done - 1) : 0;
+    fprintf(stderr, "tamis-bench: %s: %.0f s, about %.0f s left\n", progress.title, elapsed,
+            left > 0 ? left : 0);
+}
+
+static void measure(const struct section *section, enum bench_pages pages,
                     struct bench_results *results) {
     const struct bench_contender *chosen[BENCH_CONTENDERS_MAX];
-    struct bench_settings settings = {.repeats = request->repeats, .contenders = chosen};
+    struct bench_settings settings = {.repeats = (unsigned)request.repeats,
+                                      .operations = section->operations,
+                                      .pages = pages,
+                                      .contenders = chosen,
+                                      .progress = report_progress};
+    const size_t before = results->count;
+    char n[32];
     for (size_t i = 0; i < all_count; i++) {
-        if (listed(request->only, all[i]->name) && listed(only, all[i]->name)) {
-            chosen[settings.contender_count++] = all[i];
-        }
+        if (takes(section, all[i])) chosen[settings.contender_count++] = all[i];
     }
-    fprintf(stderr, "tamis-bench: %zu %s keys, %zu contenders\n", n, bench_sort_name[sort],
-            settings.contender_count);
-    if (settings.contender_count > 0) bench_measure(&settings, n, sort, results);
+    if (settings.contender_count == 0) return;
+    bench_count_text(n, sizeof n, section->n);
+    snprintf(progress.title, sizeof progress.title, "%s %s keys, %zu contenders, %s", n,
+             bench_sort_name[section->sort], settings.contender_count, bench_pages_name[pages]);
+    progress.round = 3 * cost_of_round(section);
+    report_progress();
+    progress.round /= 3;
+    bench_measure(&settings, section->n, section->sort, results);
+    bench_print_tables(stdout, results, &results->rows[before]);
 }
 
-static void run(struct request *request, struct bench_results *results) {
-    static const size_t usual[] = {10000, 1000000, 10000000};
-    const bool standard = request->size_count == 0;
-    if (standard) {
-        memcpy(request->sizes, usual, sizeof usual);
-        request->size_count = 3;
-    }
-    for (size_t i = 0; i < request->size_count; i++) {
-        if (request->words) measure(request, request->sizes[i], SORT_WORDS, NULL, results);
-        if (request->texts && request->sizes[i] <= request->texts_max) {
-            measure(request, request->sizes[i], SORT_TEXTS, NULL, results);
-        }
-    }
-    if (standard && request->words) {
-        measure(request, BEYOND_CACHES, SORT_WORDS,
-                "block,fuse,ribbon,cuckoo,boost-block32,boost-block64", results);
-    }
-    if (request->large) {
-        measure(request, 100000000, SORT_WORDS, "block,bloom,cuckoo,xor,fuse,ribbon", results);
+static void run(const struct section *plan, size_t count, struct bench_results *results) {
+    for (size_t i = 0; i < count; i++) progress.total += cost_of(&plan[i]);
+    progress.started = 1e-9 * bench_wall_time();
+    for (size_t i = 0; i < count; i++) {
+        if (plan[i].n >= PAGES_MATTER) measure(&plan[i], PAGES_SMALL, results);
+        measure(&plan[i], PAGES_HUGE, results);
     }
 }
 
-static size_t number(const char *text) {
-    char *end;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value == 0) bench_die("a number is expected");
-    return (size_t)value;
-}
-
-static struct request read_options(int argc, char **argv) {
-    enum { TABLE = 256, JSON, SVG, REPEATS, ONLY, WORDS, TEXTS, TEXTS_MAX, LARGE, ROWS, PEER };
-    static const struct option options[] = {
-        {"table", no_argument, NULL, TABLE},     {"json", required_argument, NULL, JSON},
-        {"svg", required_argument, NULL, SVG},   {"repeats", required_argument, NULL, REPEATS},
-        {"only", required_argument, NULL, ONLY}, {"words", no_argument, NULL, WORDS},
-        {"texts", no_argument, NULL, TEXTS},     {"texts-max", required_argument, NULL, TEXTS_MAX},
-        {"large", no_argument, NULL, LARGE},     {"rows", required_argument, NULL, ROWS},
-        {"peer", required_argument, NULL, PEER}, {NULL, 0, NULL, 0}};
-    struct request request = {.repeats = 7, .texts_max = SIZE_MAX};
-    int option;
-    while ((option = getopt_long(argc, argv, "n:", options, NULL)) != -1) {
-        switch (option) {
-            case 'n':
-                if (request.size_count < SIZES_MAX) {
-                    request.sizes[request.size_count++] = number(optarg);
-                }
-                break;
-            case TABLE:
-                request.table = true;
-                break;
-            case JSON:
-                request.json = optarg;
-                break;
-            case SVG:
-                request.svg = optarg;
-                break;
-            case REPEATS:
-                request.repeats = (unsigned)number(optarg);
-                break;
-            case ONLY:
-                request.only = optarg;
-                break;
-            case WORDS:
-                request.words = true;
-                break;
-            case TEXTS:
-                request.texts = true;
-                break;
-            case TEXTS_MAX:
-                request.texts_max = number(optarg);
-                break;
-            case LARGE:
-                request.large = true;
-                break;
-            case ROWS:
-                request.rows = optarg;
-                break;
-            case PEER:
-                load_peer(optarg);
-                break;
-            default:
-                exit(2);
-        }
+static void run_request(struct bench_results *results) {
+    struct section own[2 * SIZES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < request.size_count; i++) {
+        const size_t n = request.sizes[i];
+        if (request.words) own[count++] = (struct section){n, SORT_WORDS, NULL, BENCH_ALL};
+        if (request.texts) own[count++] = (struct section){n, SORT_TEXTS, NULL, BENCH_ALL};
     }
-    if (!request.words && !request.texts) request.words = request.texts = true;
-    if (request.repeats > BENCH_REPEATS_MAX) request.repeats = BENCH_REPEATS_MAX;
-    return request;
+    if (count > 0) {
+        run(own, count, results);
+    } else if (request.longer) {
+        run(long_plan, sizeof long_plan / sizeof long_plan[0], results);
+    } else {
+        run(short_plan, sizeof short_plan / sizeof short_plan[0], results);
+    }
 }
 
 static void write_json(const char *path, const struct bench_results *results) {
@@ -180,24 +285,28 @@ static void write_json(const char *path, const struct bench_results *results) {
 
 int main(int argc, char **argv) {
     /* Memory that was freed is used again and not given back: otherwise each filter would pay
-     * for fresh pages, some more often than others. */
+     * for fresh pages, some more often than others.  pool.c does the same for large blocks. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
+    read_options(argc, argv);
+    if (request.help) {
+        print_help();
+        return 0;
+    }
     collect_contenders();
-    struct request request = read_options(argc, argv);
     struct bench_results results = {.room = ROWS_MAX};
     results.rows = bench_allocate(ROWS_MAX * sizeof *results.rows);
     bench_cores();
     bench_pin(0);
-    run(&request, &results);
     if (request.rows != NULL && !bench_read_rows(request.rows, &results)) bench_die(request.rows);
-
-    const struct bench_settings settings = {.repeats = request.repeats};
-    bench_print_machine(stdout, &settings);
-    bench_print_tables(stdout, &results);
+    bench_print_machine(stdout, (unsigned)request.repeats);
+    run_request(&results);
     if (request.json != NULL) write_json(request.json, &results);
     if (request.svg != NULL && !bench_draw(request.svg, &results)) bench_die("cannot draw");
-    if (request.table) bench_print_goals(stdout, &results);
+    if (request.table) {
+        const bool whole = request.size_count == 0 && request.only == NULL && !request.longer;
+        bench_print_goals(stdout, &results, whole ? "`--long`" : "left out");
+    }
     free(results.rows);
     return 0;
 }

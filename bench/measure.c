@@ -1,9 +1,10 @@
 /* measure.c - the rounds
  *
- * All contenders are filled once.  A warm-up round and `repeats` rounds follow.  In each round all
- * contenders run an operation before the next operation begins, so that a disturbance of the
- * machine affects all of them.  The limit runs in the same rounds, on as many lines as each
- * contender's table has.
+ * All contenders are filled once; `repeats` rounds follow.  In each round all contenders run an
+ * operation before the next operation begins, so that a disturbance of the machine affects all of
+ * them, and every round begins with another contender.  Before each timing the same work is done
+ * once without timing: nobody pays for what the contender before him left in the caches.  The limit
+ * runs in the same way, on as many lines as each contender's table has.
  *
  * Times are CPU time of the thread; with two threads, of the slower one.  A build with two threads
  * starts the second itself, so its time is the process's less the first thread's, or the first
@@ -28,10 +29,10 @@ const char *const bench_operation_name[OPERATIONS] = {
 #undef X
 };
 const char *const bench_sort_name[2] = {"64-bit", "32-byte string"};
+const char *const bench_pages_name[2] = {"4 KiB pages", "huge pages"};
 
 #define QUERIES_MAX ((size_t)1 << 20) /* lookups per round, of a large filter */
 #define QUERIES_MIN ((size_t)1 << 19)
-#define WARM_SHARE 4 /* a quarter of the keys is looked up first, to fill the caches */
 #define TEXT_LENGTH 32
 #define FPR_SAMPLES ((size_t)1 << 24) /* for ours and 64-bit keys; fewer for others */
 
@@ -122,9 +123,8 @@ struct arena {
     uint64_t *hashes; /* of the texts of `misses`, and where hashing them writes */
 };
 
-static void keep(struct bench_figure *figure, double time, double wall) {
+static void keep(struct bench_figure *figure, double time) {
     if (figure->count < BENCH_REPEATS_MAX) figure->sample[figure->count++] = time;
-    if (wall > 0 && (figure->wall == 0 || wall < figure->wall)) figure->wall = wall;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -148,73 +148,13 @@ static void *fill(const struct bench_contender *c, const struct bench_keys *keys
     return filter;
 }
 
-/* ---- builds, adds and removes: on fresh filters */
+/* ---- one operation */
 
-/* Small filters are created several times in a round. */
-static size_t rounds_for(size_t n) { return n >= 500000 ? 1 : 500000 / (n > 0 ? n : 1); }
-
-static void time_build(const struct bench_contender *c, const struct bench_keys *keys,
-                       unsigned threads, struct bench_figure *figure) {
-    const size_t rounds = rounds_for(keys->count);
-    double cpu = 0, wall = 0;
-    if (threads > 1) bench_unpin();
-    for (size_t round = 0; round < rounds; round++) {
-        const double process = bench_process_time(), thread = bench_thread_time();
-        const double clock = bench_wall_time();
-        void *filter = c->build(c, keys, threads);
-        const double own = bench_thread_time() - thread;
-        const double others = bench_process_time() - process - own;
-        wall += bench_wall_time() - clock;
-        cpu += own > others ? own : others;
-        if (filter == NULL) bench_die("cannot build a filter");
-        c->destroy(filter);
-    }
-    if (threads > 1) bench_pin(0);
-    const double count = (double)rounds * (double)keys->count;
-    keep(figure, cpu / count, wall / count);
-}
-
-typedef void change(void *filter, const struct bench_keys *keys, size_t from, size_t to);
-typedef size_t lookup(const void *filter, const struct bench_keys *keys, size_t from, size_t to);
-
-static void time_add(const struct bench_contender *c, change *add, const struct bench_keys *keys,
-                     struct bench_figure *figure) {
-    const size_t rounds = rounds_for(keys->count);
-    double cpu = 0;
-    for (size_t round = 0; round < rounds; round++) {
-        void *filter = c->create(c, keys->count, keys->words == NULL);
-        if (filter == NULL) bench_die("cannot create a filter");
-        const double start = bench_thread_time();
-        add(filter, keys, 0, keys->count);
-        cpu += bench_thread_time() - start;
-        c->destroy(filter);
-    }
-    keep(figure, cpu / ((double)rounds * (double)keys->count), 0);
-}
-
-static void time_remove(const struct bench_contender *c,
-                        size_t (*removal)(void *, const struct bench_keys *, size_t, size_t),
-                        const struct bench_keys *keys, struct bench_figure *figure) {
-    const size_t rounds = rounds_for(keys->count);
-    double cpu = 0;
-    for (size_t round = 0; round < rounds; round++) {
-        void *filter = fill(c, keys);
-        if (filter == NULL) bench_die("cannot create a filter");
-        const double start = bench_thread_time();
-        removal(filter, keys, 0, keys->count);
-        cpu += bench_thread_time() - start;
-        c->destroy(filter);
-    }
-    keep(figure, cpu / ((double)rounds * (double)keys->count), 0);
-}
-
-/* ---- lookups, and adds by several threads to one filter */
-
+/* A share of the keys of an operation, for one thread. */
 struct share {
-    const void *filter;
-    void *target;
-    lookup *query;
-    change *add;
+    const struct bench_contender *c;
+    void *filter;
+    enum bench_operation op;
     const struct bench_keys *keys;
     size_t from, to;
     unsigned core;
@@ -222,18 +162,41 @@ struct share {
     double time;
 };
 
-static void *do_share(void *argument) {
+static void run_share(const struct share *s) {
+    switch (s->op) {
+        case OP_BUILD: /* not here: it has no filter yet */
+            break;
+        case OP_ADD:
+            s->c->add(s->filter, s->keys, s->from, s->to);
+            break;
+        case OP_ADD_BATCH:
+            s->c->add_batch(s->filter, s->keys, s->from, s->to);
+            break;
+        case OP_REMOVE:
+            s->c->remove(s->filter, s->keys, s->from, s->to);
+            break;
+        case OP_REMOVE_BATCH:
+            s->c->remove_batch(s->filter, s->keys, s->from, s->to);
+            break;
+        case OP_HIT:
+        case OP_MISS:
+        case OP_MIXED:
+            s->c->query(s->filter, s->keys, s->from, s->to);
+            break;
+        default:
+            s->c->query_batch(s->filter, s->keys, s->from, s->to);
+            break;
+    }
+}
+
+static void *time_share(void *argument) {
     struct share *s = argument;
     if (s->start != NULL) {
         bench_pin(s->core);
         pthread_barrier_wait(s->start);
     }
     const double start = bench_thread_time();
-    if (s->query != NULL) {
-        s->query(s->filter, s->keys, s->from, s->to);
-    } else {
-        s->add(s->target, s->keys, s->from, s->to);
-    }
+    run_share(s);
     s->time = bench_thread_time() - start;
     return NULL;
 }
@@ -251,87 +214,94 @@ static double in_two_threads(const struct share *whole) {
     }
     part[0].to = middle;
     part[1].from = middle;
-    if (pthread_create(&other, NULL, do_share, &part[1]) != 0) bench_die("cannot create a thread");
-    do_share(&part[0]);
+    if (pthread_create(&other, NULL, time_share, &part[1]) != 0)
+        bench_die("cannot create a thread");
+    time_share(&part[0]);
     pthread_join(other, NULL);
     pthread_barrier_destroy(&start);
     return part[0].time > part[1].time ? part[0].time : part[1].time;
 }
 
-/* Three times as often with two threads, because the best time needs both cores undisturbed, and
- * for small filters: their time is short, and other programs use the same caches. */
-#define TRIES_MORE 3
-#define SMALL_MAX 1000000
-
-static unsigned tries_of(const struct arena *a, unsigned threads) {
-    return threads > 1 || a->n <= SMALL_MAX ? TRIES_MORE : 1;
-}
-
-static void time_lookups(const struct arena *a, size_t i, lookup *query,
-                         const struct bench_keys *keys, unsigned threads,
-                         struct bench_figure *figure) {
-    struct share whole = {.filter = a->filters[i], .query = query, .keys = keys, .to = keys->count};
-    query(whole.filter, keys, 0, keys->count / WARM_SHARE);
-    for (unsigned tries = tries_of(a, threads); tries > 0; tries--) {
-        if (threads == 1) do_share(&whole);
-        const double time = threads == 1 ? whole.time : in_two_threads(&whole);
-        keep(figure, time / (double)keys->count, 0);
-    }
-}
-
-static void time_shared_add(const struct bench_contender *c, change *add,
-                            const struct bench_keys *keys, struct bench_figure *figure) {
-    void *filter = c->create(c, keys->count, keys->words == NULL);
-    if (filter == NULL) bench_die("cannot create a filter");
-    const struct share whole = {.target = filter, .add = add, .keys = keys, .to = keys->count};
-    keep(figure, in_two_threads(&whole) / (double)keys->count, 0);
+static double time_build(const struct bench_contender *c, const struct bench_keys *keys,
+                         unsigned threads, double *wall) {
+    if (threads > 1) bench_unpin();
+    const double clock = bench_wall_time();
+    const double process = bench_process_time(), thread = bench_thread_time();
+    void *filter = c->build(c, keys, threads);
+    const double own = bench_thread_time() - thread;
+    const double others = bench_process_time() - process - own;
+    *wall += bench_wall_time() - clock;
+    if (threads > 1) bench_pin(0);
+    if (filter == NULL) bench_die("cannot build a filter");
     c->destroy(filter);
+    return own > others ? own : others;
+}
+
+/* Adds and removes work on a fresh filter, lookups on the one that was filled. */
+static double time_once(struct share *s, void *filled, unsigned threads, double *wall) {
+    if (s->op == OP_BUILD) return time_build(s->c, s->keys, threads, wall);
+    s->filter = filled;
+    if (s->op == OP_REMOVE || s->op == OP_REMOVE_BATCH) {
+        s->filter = fill(s->c, s->keys);
+    } else if (s->op == OP_ADD || s->op == OP_ADD_BATCH) {
+        s->filter = s->c->create(s->c, s->keys->count, s->keys->words == NULL);
+    }
+    if (s->filter == NULL) bench_die("cannot create a filter");
+    if (threads == 1) time_share(s);
+    const double time = threads == 1 ? s->time : in_two_threads(s);
+    if (s->filter != filled) s->c->destroy(s->filter);
+    return time;
+}
+
+/* Small filters are created several times in a round. */
+static size_t passes_for(enum bench_operation op, size_t n) {
+    return op >= OP_HIT || n >= 500000 ? 1 : 500000 / (n > 0 ? n : 1);
+}
+
+/* The first pass is not timed. */
+static void time_operation(struct share *s, void *filled, unsigned threads,
+                           struct bench_figure *figure, struct bench_figure *by_wall) {
+    const size_t passes = passes_for(s->op, s->keys->count);
+    double cpu = 0, wall = 0;
+    time_once(s, filled, threads, &wall);
+    wall = 0;
+    for (size_t pass = 0; pass < passes; pass++) cpu += time_once(s, filled, threads, &wall);
+    const double count = (double)passes * (double)s->keys->count;
+    keep(figure, cpu / count);
+    if (s->op == OP_BUILD) keep(by_wall, wall / count);
 }
 
 /* ---- a round */
 
-/* The lookups that are not measured with two threads scale as these do. */
-static bool worth_two_threads(enum bench_operation op) {
-    return op < OP_HIT || op == OP_MISS || op == OP_HIT_BATCH || op == OP_MISS_BATCH;
-}
-
-static void run_operation(struct arena *a, size_t i, enum bench_operation op, unsigned threads) {
-    const struct bench_contender *c = a->settings->contenders[i];
-    struct bench_figure *figure = &a->rows[i]->time[op][threads - 1];
-    const struct bench_keys *added = &a->added.keys;
-    lookup *query = op >= OP_HIT_BATCH ? c->query_batch : c->query;
-    change *add = op == OP_ADD_BATCH ? c->add_batch : c->add;
+/* Mixed lookups are not measured with two threads: they scale as the others do. */
+static bool supports(const struct bench_settings *settings, const struct bench_contender *c,
+                     enum bench_operation op, unsigned threads) {
+    if ((settings->operations >> op & 1) == 0) return false;
     switch (op) {
         case OP_BUILD:
-            if (c->build != NULL && (threads == 1 || c->ours)) {
-                time_build(c, &a->built.keys, threads, figure);
-            }
-            break;
+            return c->build != NULL && (threads == 1 || c->ours);
         case OP_ADD:
+            return c->add != NULL && (threads == 1 || c->shared);
         case OP_ADD_BATCH:
-            if (add != NULL && threads == 1) time_add(c, add, added, figure);
-            if (add != NULL && threads > 1 && c->shared) time_shared_add(c, add, added, figure);
-            break;
+            return c->add_batch != NULL && (threads == 1 || c->shared);
         case OP_REMOVE:
-            if (c->remove != NULL && threads == 1) time_remove(c, c->remove, added, figure);
-            break;
+            return c->remove != NULL && threads == 1;
         case OP_REMOVE_BATCH:
-            if (c->remove_batch != NULL && threads == 1) {
-                time_remove(c, c->remove_batch, added, figure);
-            }
-            break;
-        case OP_HIT:
-        case OP_HIT_BATCH:
-            if (query != NULL) time_lookups(a, i, query, &a->hits.keys, threads, figure);
-            break;
-        case OP_MISS:
-        case OP_MISS_BATCH:
-            if (query != NULL) time_lookups(a, i, query, &a->misses.keys, threads, figure);
-            break;
+            return c->remove_batch != NULL && threads == 1;
+        case OP_MIXED:
+            return threads == 1;
+        case OP_MIXED_BATCH:
+            return c->query_batch != NULL && threads == 1;
         default:
-            if (query != NULL) time_lookups(a, i, query, &a->both.keys, threads, figure);
-            break;
+            return op < OP_HIT_BATCH || c->query_batch != NULL;
     }
+}
+
+static const struct bench_keys *keys_of(const struct arena *a, enum bench_operation op) {
+    if (op == OP_BUILD) return &a->built.keys;
+    if (op < OP_HIT) return &a->added.keys;
+    if (op == OP_MIXED || op == OP_MIXED_BATCH) return &a->both.keys;
+    return op == OP_HIT || op == OP_HIT_BATCH ? &a->hits.keys : &a->misses.keys;
 }
 
 static size_t lines_of(const struct arena *a, size_t i) {
@@ -340,51 +310,79 @@ static size_t lines_of(const struct arena *a, size_t i) {
 
 /* The keys, uniform 64-bit numbers, are the random positions: the misses for reading, all added
  * keys for writing, so that both read as many keys as the filter does. */
-static void run_limit(struct arena *a, size_t i) {
-    const size_t lines = lines_of(a, i), queries = a->misses.keys.count,
-                 added = a->added.keys.count;
-    a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries / WARM_SHARE);
-    double start = bench_thread_time();
-    /* The sum is stored, so that the compiler cannot omit the reads. */
-    a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries);
-    keep(&a->rows[i]->limit_read, (bench_thread_time() - start) / (double)queries, 0);
-    start = bench_thread_time();
-    bench_limit_write(a->lines, lines, a->added.words, 0, added);
-    keep(&a->rows[i]->limit_write, (bench_thread_time() - start) / (double)added, 0);
+static void time_limit(struct arena *a, size_t i) {
+    const size_t lines = lines_of(a, i), queries = a->misses.keys.count, added = a->n;
+    const bool writes =
+        a->settings->contenders[i]->create != NULL && (a->settings->operations & BENCH_ADDS) != 0;
+    double read = 0, written = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const double start = bench_thread_time();
+        /* The sum is stored, so that the compiler cannot omit the reads. */
+        a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries);
+        read = bench_thread_time() - start;
+    }
+    keep(&a->rows[i]->limit_read, read / (double)queries);
+    for (unsigned pass = 0; writes && pass < 2; pass++) {
+        const double start = bench_thread_time();
+        bench_limit_write(a->lines, lines, a->added.words, 0, added);
+        written = bench_thread_time() - start;
+    }
+    if (writes) keep(&a->rows[i]->limit_write, written / (double)added);
 }
 
 /* Texts: the time of hashing alone, and of lookups alone. */
-static void run_parts(struct arena *a, size_t i) {
+static void time_parts(struct arena *a, size_t i) {
     const struct bench_contender *c = a->settings->contenders[i];
     if (!c->ours || a->sort != SORT_TEXTS) return;
     const struct bench_keys hashed = {.count = a->misses.keys.count, .words = a->hashes};
-    const double start = bench_thread_time();
-    bench_hash_texts(a->filters[i], &a->misses.keys, a->hashes);
-    keep(&a->rows[i]->hashing, (bench_thread_time() - start) / (double)hashed.count, 0);
-    time_lookups(a, i, c->query_batch, &hashed, 1, &a->rows[i]->prehashed);
+    double time = 0;
+    for (unsigned pass = 0; pass < 2; pass++) {
+        const double start = bench_thread_time();
+        bench_hash_texts(a->filters[i], &a->misses.keys, a->hashes);
+        time = bench_thread_time() - start;
+    }
+    keep(&a->rows[i]->hashing, time / (double)hashed.count);
+    struct share s = {.c = c, .op = OP_MISS_BATCH, .keys = &hashed, .to = hashed.count};
+    time_operation(&s, a->filters[i], 1, &a->rows[i]->prehashed, NULL);
 }
 
 static bool takes_part(const struct arena *a, size_t i) { return a->filters[i] != NULL; }
 
-static void run_round(struct arena *a) {
+static void run_operation(struct arena *a, size_t i, enum bench_operation op, unsigned threads) {
+    const struct bench_contender *c = a->settings->contenders[i];
+    if (!supports(a->settings, c, op, threads)) return;
+    struct share s = {.c = c, .op = op, .keys = keys_of(a, op), .to = keys_of(a, op)->count};
+    time_operation(&s, a->filters[i], threads, &a->rows[i]->time[op][threads - 1],
+                   &a->rows[i]->build_wall[threads - 1]);
+}
+
+/* Does one thing for all contenders, in another order in every round. */
+static void for_all(struct arena *a, enum bench_operation op, unsigned threads) {
     const size_t count = a->settings->contender_count;
-    const unsigned threads_max = bench_cores() > 1 ? 2 : 1;
-    make_keys(&a->built, a->n, a->sort, key_to_build, a->n * ++a->rounds);
-    for (size_t i = 0; i < count; i++) {
-        if (takes_part(a, i)) run_limit(a, i);
-    }
-    for (unsigned op = 0; op < OPERATIONS; op++) {
-        for (unsigned threads = 1; threads <= threads_max; threads++) {
-            if (threads > 1 && !worth_two_threads((enum bench_operation)op)) continue;
-            for (size_t i = 0; i < count; i++) {
-                if (takes_part(a, i)) run_operation(a, i, (enum bench_operation)op, threads);
-            }
+    for (size_t turn = 0; turn < count; turn++) {
+        const size_t i = (turn + a->rounds) % count;
+        if (!takes_part(a, i)) continue;
+        if (op < OPERATIONS) {
+            run_operation(a, i, op, threads);
+        } else {
+            time_limit(a, i);
+            time_parts(a, i);
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        if (takes_part(a, i)) run_parts(a, i);
+}
+
+static void run_round(struct arena *a) {
+    const unsigned threads_max = bench_cores() > 1 ? 2 : 1;
+    const bool builds = (a->settings->operations & BENCH_BUILDS) != 0;
+    a->rounds++;
+    if (builds) make_keys(&a->built, a->n, a->sort, key_to_build, a->n * a->rounds);
+    for (unsigned op = 0; op < OPERATIONS; op++) {
+        for (unsigned threads = 1; threads <= threads_max; threads++) {
+            for_all(a, (enum bench_operation)op, threads);
+        }
     }
-    free_keys(&a->built);
+    for_all(a, OPERATIONS, 1);
+    if (builds) free_keys(&a->built);
 }
 
 /* ---- space and rate */
@@ -403,7 +401,8 @@ static void fill_in_child(void *context) {
 /* Ours with enough lookups for an exact rate; the slower peers once. */
 static double measured_fpr(const struct arena *a, size_t i) {
     const struct bench_contender *c = a->settings->contenders[i];
-    lookup *query = c->query_batch != NULL ? c->query_batch : c->query;
+    size_t (*query)(const void *, const struct bench_keys *, size_t, size_t) =
+        c->query_batch != NULL ? c->query_batch : c->query;
     if (!c->ours || a->sort != SORT_WORDS) {
         return (double)query(a->filters[i], &a->misses.keys, 0, a->queries) / (double)a->queries;
     }
@@ -417,25 +416,76 @@ static double measured_fpr(const struct arena *a, size_t i) {
     return (double)found / (double)FPR_SAMPLES;
 }
 
+/* Some calls more in the second count than in the first: the difference is theirs alone. */
+struct steps_job {
+    const struct bench_contender *c;
+    void *filter;
+    const struct bench_keys *keys;
+    size_t calls;
+    bool add;
+};
+
+static void call_repeatedly(void *context) {
+    const struct steps_job *job = context;
+    if (job->add) {
+        job->c->add(job->filter, job->keys, 0, job->calls);
+    } else {
+        job->c->query(job->filter, job->keys, 0, job->calls);
+    }
+}
+
+static double steps_of_call(struct steps_job job) {
+    double steps[2];
+    for (unsigned i = 0; i < 2; i++) {
+        job.calls = i == 0 ? 8 : 24;
+        steps[i] = bench_steps(call_repeatedly, &job);
+    }
+    return (steps[1] - steps[0]) / 16;
+}
+
+/* What does not depend on the pages is measured once. */
+static void measure_space(struct arena *a, size_t i, const struct bench_row *other) {
+    struct bench_row *row = a->rows[i];
+    const struct bench_contender *c = a->settings->contenders[i];
+    struct fill_job job = {c, &a->added.keys};
+    if (other != NULL) {
+        row->peak_bytes = other->peak_bytes;
+        row->fpr = other->fpr;
+        row->steps_contains = other->steps_contains;
+        row->steps_add = other->steps_add;
+    } else {
+        if ((a->settings->operations & BENCH_BUILDS) != 0) {
+            row->peak_bytes = (double)bench_peak(fill_in_child, &job);
+        }
+        row->fpr = measured_fpr(a, i);
+    }
+    if (row->fpr > 0 && row->fpr < 1) row->over_bound = row->bits_per_key / -log2(row->fpr) - 1;
+    if (a->n >= PAGES_MATTER || a->sort != SORT_WORDS) return;
+    const struct steps_job steps = {c, a->filters[i], &a->added.keys, 0, false};
+    row->steps_contains = steps_of_call(steps);
+    if (c->add == NULL) return;
+    row->steps_add = steps_of_call((struct steps_job){c, a->filters[i], &a->misses.keys, 0, true});
+}
+
 static void enter(struct arena *a, size_t i, struct bench_results *results) {
     const struct bench_contender *c = a->settings->contenders[i];
+    const struct bench_row *other =
+        bench_find(results, c->name, a->sort, a->n, 1 - a->settings->pages);
     a->filters[i] = NULL;
     if (a->sort == SORT_TEXTS && c->only_words) return;
-    struct fill_job job = {c, &a->added.keys};
-    const size_t peak = bench_peak(fill_in_child, &job);
     a->filters[i] = fill(c, &a->added.keys);
     if (a->filters[i] == NULL) bench_die("cannot create a filter");
     struct bench_row *row = bench_new_row(results);
     snprintf(row->name, sizeof row->name, "%s", c->name);
+    if (c->ours) snprintf(row->path, sizeof row->path, "%s", bench_path(a->filters[i]));
     row->ours = c->ours;
     row->sort = a->sort;
+    row->pages = a->settings->pages;
     row->n = a->n;
     row->table_bytes = (double)c->bytes(a->filters[i]);
-    row->peak_bytes = (double)peak;
     row->bits_per_key = 8 * row->table_bytes / (double)a->n;
-    row->fpr = measured_fpr(a, i);
-    if (row->fpr > 0 && row->fpr < 1) row->over_bound = row->bits_per_key / -log2(row->fpr) - 1;
     a->rows[i] = row;
+    measure_space(a, i, other);
     if (c->query(a->filters[i], &a->added.keys, 0, a->n) != a->n) {
         fprintf(stderr, "tamis-bench: %s: false negative\n", c->name);
         exit(1);
@@ -444,54 +494,52 @@ static void enter(struct arena *a, size_t i, struct bench_results *results) {
 
 /* ---- the measurement */
 
-static void forget_samples(struct bench_row *row) {
-    for (unsigned op = 0; op < OPERATIONS; op++) {
-        row->time[op][0] = row->time[op][1] = (struct bench_figure){0};
-    }
-    row->limit_read = row->limit_write = row->hashing = row->prehashed = (struct bench_figure){0};
-}
-
 static void settle_row(struct bench_row *row) {
     for (unsigned op = 0; op < OPERATIONS; op++) {
         settle(&row->time[op][0]);
         settle(&row->time[op][1]);
     }
+    settle(&row->build_wall[0]);
+    settle(&row->build_wall[1]);
     settle(&row->limit_read);
     settle(&row->limit_write);
     settle(&row->hashing);
     settle(&row->prehashed);
 }
 
+static void make_arena(struct arena *a, struct bench_results *results) {
+    a->queries = a->n <= QUERIES_MAX ? QUERIES_MIN : QUERIES_MAX;
+    make_keys(&a->added, a->n, a->sort, key_to_add, a->n);
+    make_keys(&a->hits, a->queries, a->sort, key_to_hit, a->n);
+    make_keys(&a->misses, a->queries, a->sort, key_to_miss, a->n);
+    make_keys(&a->both, a->queries, a->sort, key_of_both, a->n);
+    a->hashes = bench_allocate(a->queries * sizeof *a->hashes);
+    for (size_t i = 0; i < a->settings->contender_count; i++) {
+        enter(a, i, results);
+        if (takes_part(a, i) && lines_of(a, i) * 64 > a->lines_bytes) {
+            a->lines_bytes = lines_of(a, i) * 64;
+        }
+    }
+    a->lines = aligned_alloc(64, a->lines_bytes);
+    if (a->lines == NULL) bench_die("out of memory");
+    memset(a->lines, 0, a->lines_bytes);
+}
+
 void bench_measure(const struct bench_settings *settings, size_t n, enum bench_sort sort,
                    struct bench_results *results) {
     struct arena a = {.settings = settings, .sort = sort, .n = n};
-    a.queries = n <= QUERIES_MAX ? QUERIES_MIN : QUERIES_MAX;
-    make_keys(&a.added, n, sort, key_to_add, n);
-    make_keys(&a.hits, a.queries, sort, key_to_hit, n);
-    make_keys(&a.misses, a.queries, sort, key_to_miss, n);
-    make_keys(&a.both, a.queries, sort, key_of_both, n);
-    a.hashes = bench_allocate(a.queries * sizeof *a.hashes);
-    for (size_t i = 0; i < settings->contender_count; i++) {
-        enter(&a, i, results);
-        if (takes_part(&a, i) && lines_of(&a, i) * 64 > a.lines_bytes) {
-            a.lines_bytes = lines_of(&a, i) * 64;
-        }
+    bench_use_pages(settings->pages);
+    make_arena(&a, results);
+    for (unsigned repeat = 0; repeat < settings->repeats; repeat++) {
+        run_round(&a);
+        settings->progress();
     }
-    a.lines = bench_memory(a.lines_bytes);
-
-    run_round(&a);
-    for (size_t i = 0; i < settings->contender_count; i++) {
-        if (takes_part(&a, i)) forget_samples(a.rows[i]);
-    }
-    for (unsigned repeat = 0; repeat < settings->repeats; repeat++) run_round(&a);
-
     for (size_t i = 0; i < settings->contender_count; i++) {
         if (!takes_part(&a, i)) continue;
         settle_row(a.rows[i]);
         settings->contenders[i]->destroy(a.filters[i]);
     }
-    bench_memory_free(a.lines, a.lines_bytes);
-    bench_pool_trim();
+    free(a.lines);
     free(a.hashes);
     free_keys(&a.added);
     free_keys(&a.hits);
@@ -507,11 +555,18 @@ struct bench_row *bench_new_row(struct bench_results *results) {
     return row;
 }
 
+bool bench_has_pages(const struct bench_row *row, enum bench_pages pages) {
+    return row->pages == pages || row->n < PAGES_MATTER;
+}
+
 const struct bench_row *bench_find(const struct bench_results *results, const char *name,
-                                   enum bench_sort sort, size_t n) {
+                                   enum bench_sort sort, size_t n, enum bench_pages pages) {
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
-        if (row->sort == sort && row->n == n && strcmp(row->name, name) == 0) return row;
+        if (row->sort == sort && row->n == n && bench_has_pages(row, pages) &&
+            strcmp(row->name, name) == 0) {
+            return row;
+        }
     }
     return NULL;
 }

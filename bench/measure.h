@@ -9,7 +9,6 @@
 /* Nanoseconds per key over the repeats. */
 struct bench_figure {
     double best, median; /* 0: not measured */
-    double wall;         /* best wall-clock time; 0 where it adds nothing */
     unsigned count;
     double sample[BENCH_REPEATS_MAX];
 };
@@ -36,21 +35,39 @@ enum bench_operation {
 
 extern const char *const bench_operation_name[OPERATIONS];
 
+#define BENCH_BUILDS (1u << OP_BUILD)
+#define BENCH_ADDS (1u << OP_ADD | 1u << OP_ADD_BATCH)
+#define BENCH_REMOVES (1u << OP_REMOVE | 1u << OP_REMOVE_BATCH)
+#define BENCH_SINGLE (1u << OP_HIT | 1u << OP_MISS | 1u << OP_MIXED)
+#define BENCH_BATCH (1u << OP_HIT_BATCH | 1u << OP_MISS_BATCH | 1u << OP_MIXED_BATCH)
+#define BENCH_LOOKUPS (BENCH_SINGLE | BENCH_BATCH)
+#define BENCH_ALL ((1u << OPERATIONS) - 1)
+
 enum bench_sort { SORT_WORDS, SORT_TEXTS };
 extern const char *const bench_sort_name[2];
 
+/* The pages of all memory, the peers' too.  From PAGES_MATTER keys on, everything is measured with
+ * both; smaller filters fit into the first buffer of addresses with either. */
+enum bench_pages { PAGES_SMALL, PAGES_HUGE };
+extern const char *const bench_pages_name[2];
+#define PAGES_MATTER 200000
+
 #define BENCH_NAME_MAX 32
 
-/* One contender with n keys of one sort. */
+/* One contender with n keys of one sort in pages of one size. */
 struct bench_row {
     char name[BENCH_NAME_MAX];
-    bool ours;
+    char path[16]; /* ours: the instruction set in use */
+    bool ours, printed;
     enum bench_sort sort;
+    enum bench_pages pages;
     size_t n;
     double bits_per_key, fpr;
     double over_bound; /* (bits per key) / log2(1 / rate) - 1 */
     double table_bytes, peak_bytes;
+    double steps_contains, steps_add; /* instructions of one call with its loop; 0: not counted */
     struct bench_figure time[OPERATIONS][2]; /* with one thread, with two */
+    struct bench_figure build_wall[2];       /* the same by the clock on the wall */
     struct bench_figure limit_read, limit_write;
     struct bench_figure hashing; /* ours, texts: hashing; `prehashed`: lookups of the hashes */
     struct bench_figure prehashed;
@@ -63,8 +80,11 @@ struct bench_results {
 
 struct bench_settings {
     unsigned repeats;
+    unsigned operations; /* bits: 1 << enum bench_operation */
+    enum bench_pages pages;
     const struct bench_contender *const *contenders;
     size_t contender_count;
+    void (*progress)(void); /* called after every round */
 };
 
 /* Measures all contenders with n keys of a sort and appends a row for each. */
@@ -73,8 +93,10 @@ void bench_measure(const struct bench_settings *settings, size_t n, enum bench_s
 
 /* A new row, all zero. */
 struct bench_row *bench_new_row(struct bench_results *results);
+/* Was the row measured in these pages, or is it so small that they do not matter? */
+bool bench_has_pages(const struct bench_row *row, enum bench_pages pages);
 /* NULL if it was not measured. */
 const struct bench_row *bench_find(const struct bench_results *results, const char *name,
-                                   enum bench_sort sort, size_t n);
+                                   enum bench_sort sort, size_t n, enum bench_pages pages);
 
 #endif

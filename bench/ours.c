@@ -119,6 +119,11 @@ static size_t ours_query_batch(const void *filter, const struct bench_keys *keys
     return found;
 }
 
+const char *bench_path(const void *filter) {
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    return tamis_info(filter, &facts) == TAMIS_OK ? facts.path : "";
+}
+
 void bench_hash_texts(const void *filter, const struct bench_keys *keys, uint64_t *hashes) {
     for (size_t i = 0; i < keys->count; i += BATCH) {
         const size_t count = smaller(BATCH, keys->count - i);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "contenders.h"
 #include "machine.h"
 #include "tamis.h"
 
@@ -29,17 +28,18 @@ void bench_count_text(char *text, size_t size, size_t n) {
     snprintf(text, size, "%zu", n);
 }
 
-void bench_print_machine(FILE *out, const struct bench_settings *settings) {
-    char processor[256], compiler[64], date[32];
+void bench_print_machine(FILE *out, unsigned repeats) {
+    char processor[256], date[32];
     const time_t now = time(NULL);
-    bench_processor(processor, sizeof processor);
-    bench_compiler(compiler, sizeof compiler);
+    bench_processor(processor);
     strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
     fprintf(out,
-            "tamis %s, %s, %s, %s.\n"
+            "tamis %s, %s, %s.\n"
+            "Compiled by %s.\n"
             "Nanoseconds per key: best (median) of %u repeats, CPU time of the thread, pinned;\n"
-            "all contenders interleaved in one process.\n",
-            tamis_version(), processor, compiler, date, settings->repeats);
+            "all contenders interleaved in one process, in another order every time, each warm.\n",
+            tamis_version(), processor, date, bench_compiler(), repeats);
+    fflush(out);
 }
 
 /* ---- tables */
@@ -69,7 +69,8 @@ static const struct bench_figure *batch_or_single(const struct bench_row *row,
 }
 
 static void space_row(FILE *out, const struct bench_row *row) {
-    fprintf(out, "| %s | %.2f | %.4g %% | %+.1f %% |", row->name, row->bits_per_key, 100 * row->fpr,
+    fprintf(out, "| %s | %s | %.2f | %.4g %% | %+.1f %% |", row->name,
+            row->path[0] != '\0' ? row->path : "-", row->bits_per_key, 100 * row->fpr,
             100 * row->over_bound);
     cell(out, &row->time[OP_BUILD][0]);
     cell(out, &row->time[OP_BUILD][1]);
@@ -102,40 +103,40 @@ static void lookup_row(FILE *out, const struct bench_row *row) {
 }
 
 static const char space_head[] =
-    "| filter | bits/key | FPR | over the bound | build | build, 2 threads | add | add, batch "
+    "| filter | path | bits/key | FPR | over the bound | build | build, 2 threads | add | add, "
+    "batch "
     "| add, batch, 2 threads | times the limit | remove | remove, batch | peak bytes/key |\n"
-    "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 static const char lookup_head[] =
     "| filter | hit | miss | 50/50 | hit, batch | miss, batch | 50/50, batch | miss, 2 threads "
     "| miss, batch, 2 threads | limit | times the limit |\n"
     "|---|---|---|---|---|---|---|---|---|---|---|\n";
 
-static bool same_table(const struct bench_row *a, const struct bench_row *b) {
-    return a->n == b->n && a->sort == b->sort;
-}
-
-static bool first_of_table(const struct bench_results *results, size_t i) {
-    for (size_t j = 0; j < i; j++) {
-        if (same_table(&results->rows[j], &results->rows[i])) return false;
-    }
-    return true;
-}
-
-void bench_print_tables(FILE *out, const struct bench_results *results) {
+static void print_rows(FILE *out, const struct bench_results *results, const struct bench_row *like,
+                       void (*print)(FILE *out, const struct bench_row *row)) {
     for (size_t i = 0; i < results->count; i++) {
-        const struct bench_row *first = &results->rows[i];
-        if (!first_of_table(results, i)) continue;
-        char n[32];
-        bench_count_text(n, sizeof n, first->n);
-        fprintf(out, "\n### %s %s keys: space, builds, adds, removes\n\n%s", n,
-                bench_sort_name[first->sort], space_head);
-        for (size_t j = i; j < results->count; j++) {
-            if (same_table(first, &results->rows[j])) space_row(out, &results->rows[j]);
-        }
-        fprintf(out, "\n### %s %s keys: lookups\n\n%s", n, bench_sort_name[first->sort],
-                lookup_head);
-        for (size_t j = i; j < results->count; j++) {
-            if (same_table(first, &results->rows[j])) lookup_row(out, &results->rows[j]);
+        const struct bench_row *row = &results->rows[i];
+        if (row->printed || row->n != like->n || row->sort != like->sort) continue;
+        if (row->pages == like->pages) print(out, row);
+    }
+}
+
+void bench_print_tables(FILE *out, struct bench_results *results, const struct bench_row *like) {
+    char n[32];
+    const bool both = like->n >= PAGES_MATTER;
+    bench_count_text(n, sizeof n, like->n);
+    fprintf(out, "\n### %s %s keys%s%s: space, builds, adds, removes\n\n%s", n,
+            bench_sort_name[like->sort], both ? ", " : "",
+            both ? bench_pages_name[like->pages] : "", space_head);
+    print_rows(out, results, like, space_row);
+    fprintf(out, "\n### %s %s keys%s%s: lookups\n\n%s", n, bench_sort_name[like->sort],
+            both ? ", " : "", both ? bench_pages_name[like->pages] : "", lookup_head);
+    print_rows(out, results, like, lookup_row);
+    fflush(out);
+    for (size_t i = 0; i < results->count; i++) {
+        struct bench_row *row = &results->rows[i];
+        if (row->n == like->n && row->sort == like->sort && row->pages == like->pages) {
+            row->printed = true;
         }
     }
 }
@@ -145,26 +146,26 @@ void bench_print_tables(FILE *out, const struct bench_results *results) {
 static void json_figure(FILE *out, const char *name, const struct bench_figure *f) {
     if (f->best == 0) return;
     fprintf(out, ", \"%s\": {\"best\": %.4g, \"median\": %.4g", name, f->best, f->median);
-    if (f->wall > 0) fprintf(out, ", \"wall\": %.4g", f->wall);
     fprintf(out, "}");
 }
 
 void bench_print_json(FILE *out, const struct bench_results *results) {
-    char processor[256], compiler[64];
-    bench_processor(processor, sizeof processor);
-    bench_compiler(compiler, sizeof compiler);
+    char processor[256];
+    bench_processor(processor);
     fprintf(out,
             "{\"version\": \"%s\", \"machine\": \"%s\", \"compiler\": \"%s\", \"unit\": "
             "\"nanoseconds per key\", \"rows\": [",
-            tamis_version(), processor, compiler);
+            tamis_version(), processor, bench_compiler());
     for (size_t i = 0; i < results->count; i++) {
         const struct bench_row *row = &results->rows[i];
         fprintf(out,
-                "%s\n  {\"name\": \"%s\", \"ours\": %s, \"keys\": \"%s\", \"n\": %zu, "
+                "%s\n  {\"name\": \"%s\", \"ours\": %s, \"path\": \"%s\", \"keys\": \"%s\", "
+                "\"pages\": \"%s\", \"n\": %zu, \"steps_contains\": %.4g, \"steps_add\": %.4g, "
                 "\"bits_per_key\": %.5g, \"fpr\": %.5g, \"over_bound\": %.4g, "
                 "\"table_bytes\": %.0f, \"peak_bytes\": %.0f",
-                i > 0 ? "," : "", row->name, row->ours ? "true" : "false",
-                bench_sort_name[row->sort], row->n, row->bits_per_key, row->fpr, row->over_bound,
+                i > 0 ? "," : "", row->name, row->ours ? "true" : "false", row->path,
+                bench_sort_name[row->sort], bench_pages_name[row->pages], row->n,
+                row->steps_contains, row->steps_add, row->bits_per_key, row->fpr, row->over_bound,
                 row->table_bytes, row->peak_bytes);
         for (unsigned op = 0; op < OPERATIONS; op++) {
             char two[64];
@@ -172,6 +173,8 @@ void bench_print_json(FILE *out, const struct bench_results *results) {
             json_figure(out, bench_operation_name[op], &row->time[op][0]);
             json_figure(out, two, &row->time[op][1]);
         }
+        json_figure(out, "build_wall", &row->build_wall[0]);
+        json_figure(out, "build_2_threads_wall", &row->build_wall[1]);
         json_figure(out, "limit_read", &row->limit_read);
         json_figure(out, "limit_write", &row->limit_write);
         json_figure(out, "hashing", &row->hashing);
@@ -198,29 +201,6 @@ static void read_figures(char *rest, struct bench_row *row) {
     }
 }
 
-/* The limit of a row that was not measured here: that of the row nearest in size. */
-static void lend_limit(const struct bench_results *results, struct bench_row *row) {
-    double nearest = INFINITY;
-    for (size_t i = 0; i < results->count; i++) {
-        const struct bench_row *other = &results->rows[i];
-        if (other == row || other->limit_read.best == 0) continue;
-        const double distance = fabs(log(other->table_bytes / row->table_bytes));
-        if (distance >= nearest) continue;
-        nearest = distance;
-        row->limit_read = other->limit_read;
-        row->limit_write = other->limit_write;
-    }
-}
-
-static bool is_ours(const char *name) {
-    const struct bench_contender *ours[BENCH_CONTENDERS_MAX];
-    const size_t count = bench_ours(ours);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(ours[i]->name, name) == 0) return true;
-    }
-    return false;
-}
-
 bool bench_read_rows(const char *path, struct bench_results *results) {
     char line[2048], name[BENCH_NAME_MAX], sort[32];
     FILE *file = fopen(path, "r");
@@ -234,7 +214,6 @@ bool bench_read_rows(const char *path, struct bench_results *results) {
         }
         struct bench_row *row = bench_new_row(results);
         snprintf(row->name, sizeof row->name, "%s", name);
-        row->ours = is_ours(name);
         row->sort = strcmp(sort, "texts") == 0 ? SORT_TEXTS : SORT_WORDS;
         row->n = n;
         row->bits_per_key = bits;
@@ -242,7 +221,6 @@ bool bench_read_rows(const char *path, struct bench_results *results) {
         row->fpr = fpr;
         if (fpr > 0 && fpr < 1) row->over_bound = bits / -log2(fpr) - 1;
         read_figures(line + used, row);
-        lend_limit(results, row);
     }
     fclose(file);
     return true;

@@ -6,11 +6,12 @@
 
 #include "measure.h"
 
-/* Markdown: the machine, then two tables for every n and sort of keys. */
-void bench_print_machine(FILE *out, const struct bench_settings *settings);
-void bench_print_tables(FILE *out, const struct bench_results *results);
-/* Markdown: the goals, each with its measured value. */
-void bench_print_goals(FILE *out, const struct bench_results *results);
+/* Markdown: the machine. */
+void bench_print_machine(FILE *out, unsigned repeats);
+/* Two tables of the rows with the keys and pages of `like` that were not printed before. */
+void bench_print_tables(FILE *out, struct bench_results *results, const struct bench_row *like);
+/* Markdown: the goals, each with its measured value; `left_out`: why sizes are missing. */
+void bench_print_goals(FILE *out, const struct bench_results *results, const char *left_out);
 void bench_print_json(FILE *out, const struct bench_results *results);
 /* Plots into a directory that exists; false if a file could not be written. */
 bool bench_draw(const char *directory, const struct bench_results *results);
