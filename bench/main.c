@@ -201,7 +201,7 @@ static bool takes(const struct section *section, const struct bench_contender *c
 
 /* Seconds that a round takes, about: what a key costs each contender, in nanoseconds. */
 static double cost_of_round(const struct section *section) {
-    const double lookups = section->n < 1000000 ? 524288 : 1048576, n = (double)section->n;
+    const double n = (double)section->n, lookups = n > 1e6 ? n > 2e7 ? 4e6 : 1e6 : 5e5;
     double cost = 0;
     for (size_t i = 0; i < all_count; i++) {
         if (!takes(section, all[i])) continue;

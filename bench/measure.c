@@ -31,8 +31,12 @@ const char *const bench_operation_name[OPERATIONS] = {
 const char *const bench_sort_name[2] = {"64-bit", "32-byte string"};
 const char *const bench_pages_name[2] = {"4 KiB pages", "huge pages"};
 
-#define QUERIES_MAX ((size_t)1 << 20) /* lookups per round, of a large filter */
-#define QUERIES_MIN ((size_t)1 << 19)
+/* Lookups per round.  Those of a filter beyond the caches touch all of it, so that the warm pass
+ * leaves no more of it in the caches than other queries would. */
+static size_t queries_for(size_t n) {
+    if (n > 20000000) return (size_t)1 << 22;
+    return (size_t)1 << (n > 1000000 ? 20 : 19);
+}
 #define TEXT_LENGTH 32
 #define FPR_SAMPLES ((size_t)1 << 24) /* for ours and 64-bit keys; fewer for others */
 
@@ -311,23 +315,23 @@ static size_t lines_of(const struct arena *a, size_t i) {
 /* The keys, uniform 64-bit numbers, are the random positions: the misses for reading, all added
  * keys for writing, so that both read as many keys as the filter does. */
 static void time_limit(struct arena *a, size_t i) {
-    const size_t lines = lines_of(a, i), queries = a->misses.keys.count, added = a->n;
+    const unsigned operations = a->settings->operations;
+    const bool reads = (operations & BENCH_LOOKUPS) != 0;
     const bool writes =
-        a->settings->contenders[i]->create != NULL && (a->settings->operations & BENCH_ADDS) != 0;
-    double read = 0, written = 0;
-    for (unsigned pass = 0; pass < 2; pass++) {
-        const double start = bench_thread_time();
+        a->settings->contenders[i]->create != NULL && (operations & BENCH_ADDS) != 0;
+    const size_t lines = lines_of(a, i), queries = a->misses.keys.count, added = a->n;
+    double start = 0;
+    for (unsigned pass = 0; reads && pass < 2; pass++) {
+        start = bench_thread_time();
         /* The sum is stored, so that the compiler cannot omit the reads. */
         a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries);
-        read = bench_thread_time() - start;
     }
-    keep(&a->rows[i]->limit_read, read / (double)queries);
+    if (reads) keep(&a->rows[i]->limit_read, (bench_thread_time() - start) / (double)queries);
     for (unsigned pass = 0; writes && pass < 2; pass++) {
-        const double start = bench_thread_time();
+        start = bench_thread_time();
         bench_limit_write(a->lines, lines, a->added.words, 0, added);
-        written = bench_thread_time() - start;
     }
-    if (writes) keep(&a->rows[i]->limit_write, written / (double)added);
+    if (writes) keep(&a->rows[i]->limit_write, (bench_thread_time() - start) / (double)added);
 }
 
 /* Texts: the time of hashing alone, and of lookups alone. */
@@ -508,7 +512,7 @@ static void settle_row(struct bench_row *row) {
 }
 
 static void make_arena(struct arena *a, struct bench_results *results) {
-    a->queries = a->n <= QUERIES_MAX ? QUERIES_MIN : QUERIES_MAX;
+    a->queries = queries_for(a->n);
     make_keys(&a->added, a->n, a->sort, key_to_add, a->n);
     make_keys(&a->hits, a->queries, a->sort, key_to_hit, a->n);
     make_keys(&a->misses, a->queries, a->sort, key_to_miss, a->n);

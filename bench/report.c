@@ -129,9 +129,11 @@ void bench_print_tables(FILE *out, struct bench_results *results, const struct b
             bench_sort_name[like->sort], both ? ", " : "",
             both ? bench_pages_name[like->pages] : "", space_head);
     print_rows(out, results, like, space_row);
-    fprintf(out, "\n### %s %s keys%s%s: lookups\n\n%s", n, bench_sort_name[like->sort],
-            both ? ", " : "", both ? bench_pages_name[like->pages] : "", lookup_head);
-    print_rows(out, results, like, lookup_row);
+    if (like->limit_read.count > 0) {
+        fprintf(out, "\n### %s %s keys%s%s: lookups\n\n%s", n, bench_sort_name[like->sort],
+                both ? ", " : "", both ? bench_pages_name[like->pages] : "", lookup_head);
+        print_rows(out, results, like, lookup_row);
+    }
     fflush(out);
     for (size_t i = 0; i < results->count; i++) {
         struct bench_row *row = &results->rows[i];
