@@ -24,7 +24,7 @@
 /* ---- options: one table for reading and for --help */
 
 static struct {
-    bool table, longer, words, texts, help;
+    bool table, longer, words, texts, lookups, help;
     const char *json, *svg, *only, *rows;
     const char *peers[OPTIONS_MAX];
     size_t sizes[SIZES_MAX], peer_count, size_count, repeats;
@@ -42,6 +42,7 @@ static const struct {
     {"keys", "N", "only filters of N keys; may be repeated", SIZE, NULL},
     {"words", NULL, "with --keys: only 64-bit keys", FLAG, &request.words},
     {"texts", NULL, "with --keys: only strings", FLAG, &request.texts},
+    {"lookups", NULL, "with --keys: only lookups", FLAG, &request.lookups},
     {"only", "NAME,...", "only these contenders", TEXT, &request.only},
     {"peer", "FILE", "load contenders from a shared object (bench/contender.h)", PEER, NULL},
     {"repeats", "N", "rounds (7)", NUMBER, &request.repeats},
@@ -165,7 +166,7 @@ static const struct section short_plan[] = {
     {300000, SORT_WORDS, "xor,fuse,ribbon", BENCH_BUILDS},
     {1000000, SORT_WORDS, NULL, BENCH_ALL},
     {1000000, SORT_TEXTS, "block,bloom,fuse,ribbon,rocksdb-bloom,leveldb", BENCH_LOOKUPS},
-    {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADDS | BENCH_BATCH},
+    {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADD_BATCH | BENCH_BATCH},
     {(size_t)1 << 25, SORT_WORDS, "fuse,ribbon,cuckoo", BENCH_BATCH},
     {10000000, SORT_WORDS,
      BLOCKS "," CUCKOOS "," FUSES
@@ -180,7 +181,7 @@ static const struct section long_plan[] = {
     {300000, SORT_WORDS, "xor,fuse,ribbon", BENCH_BUILDS},
     {1000000, SORT_WORDS, NULL, BENCH_ALL},
     {1000000, SORT_TEXTS, NULL, BENCH_ALL},
-    {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADDS | BENCH_BATCH},
+    {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADD_BATCH | BENCH_BATCH},
     {(size_t)1 << 25, SORT_WORDS, "fuse,ribbon,cuckoo", BENCH_BATCH},
     {10000000, SORT_WORDS, NULL, BENCH_ALL},
     {10000000, SORT_TEXTS, NULL, BENCH_LOOKUPS},
@@ -261,11 +262,12 @@ static void run(const struct section *plan, size_t count, struct bench_results *
 
 static void run_request(struct bench_results *results) {
     struct section own[2 * SIZES_MAX];
+    const unsigned operations = request.lookups ? BENCH_LOOKUPS : BENCH_ALL;
     size_t count = 0;
     for (size_t i = 0; i < request.size_count; i++) {
         const size_t n = request.sizes[i];
-        if (request.words) own[count++] = (struct section){n, SORT_WORDS, NULL, BENCH_ALL};
-        if (request.texts) own[count++] = (struct section){n, SORT_TEXTS, NULL, BENCH_ALL};
+        if (request.words) own[count++] = (struct section){n, SORT_WORDS, NULL, operations};
+        if (request.texts) own[count++] = (struct section){n, SORT_TEXTS, NULL, operations};
     }
     if (count > 0) {
         run(own, count, results);

@@ -128,7 +128,7 @@ struct arena {
 };
 
 static void keep(struct bench_figure *figure, double time) {
-    if (figure->count < BENCH_REPEATS_MAX) figure->sample[figure->count++] = time;
+    if (figure->count < BENCH_SAMPLES_MAX) figure->sample[figure->count++] = time;
 }
 
 static int by_value(const void *a, const void *b) {
@@ -257,21 +257,25 @@ static double time_once(struct share *s, void *filled, unsigned threads, double 
     return time;
 }
 
-/* Small filters are created several times in a round. */
+/* Small filters are created several times in a timing. */
 static size_t passes_for(enum bench_operation op, size_t n) {
     return op >= OP_HIT || n >= 500000 ? 1 : 500000 / (n > 0 ? n : 1);
 }
 
-/* The first pass is not timed. */
+/* The first pass is not timed.  Lookups are short, so they are timed several times, each warmed by
+ * the one before: with two threads as often as with one. */
 static void time_operation(struct share *s, void *filled, unsigned threads,
                            struct bench_figure *figure, struct bench_figure *by_wall) {
     const size_t passes = passes_for(s->op, s->keys->count);
-    double cpu = 0, wall = 0;
-    time_once(s, filled, threads, &wall);
-    wall = 0;
-    for (size_t pass = 0; pass < passes; pass++) cpu += time_once(s, filled, threads, &wall);
     const double count = (double)passes * (double)s->keys->count;
-    keep(figure, cpu / count);
+    double wall = 0;
+    time_once(s, filled, threads, &wall);
+    for (unsigned timing = 0; timing < (s->op >= OP_HIT ? 3 : 1); timing++) {
+        double cpu = 0;
+        wall = 0;
+        for (size_t pass = 0; pass < passes; pass++) cpu += time_once(s, filled, threads, &wall);
+        keep(figure, cpu / count);
+    }
     if (s->op == OP_BUILD) keep(by_wall, wall / count);
 }
 
@@ -320,18 +324,19 @@ static void time_limit(struct arena *a, size_t i) {
     const bool writes =
         a->settings->contenders[i]->create != NULL && (operations & BENCH_ADDS) != 0;
     const size_t lines = lines_of(a, i), queries = a->misses.keys.count, added = a->n;
-    double start = 0;
-    for (unsigned pass = 0; reads && pass < 2; pass++) {
-        start = bench_thread_time();
+    for (unsigned pass = 0; reads && pass < 4; pass++) {
+        const double start = bench_thread_time();
         /* The sum is stored, so that the compiler cannot omit the reads. */
         a->lines[0] += bench_limit_read(a->lines, lines, a->misses.words, 0, queries);
+        const double time = bench_thread_time() - start;
+        if (pass > 0) keep(&a->rows[i]->limit_read, time / (double)queries);
     }
-    if (reads) keep(&a->rows[i]->limit_read, (bench_thread_time() - start) / (double)queries);
     for (unsigned pass = 0; writes && pass < 2; pass++) {
-        start = bench_thread_time();
+        const double start = bench_thread_time();
         bench_limit_write(a->lines, lines, a->added.words, 0, added);
+        const double time = bench_thread_time() - start;
+        if (pass > 0) keep(&a->rows[i]->limit_write, time / (double)added);
     }
-    if (writes) keep(&a->rows[i]->limit_write, (bench_thread_time() - start) / (double)added);
 }
 
 /* Texts: the time of hashing alone, and of lookups alone. */
@@ -339,13 +344,12 @@ static void time_parts(struct arena *a, size_t i) {
     const struct bench_contender *c = a->settings->contenders[i];
     if (!c->ours || a->sort != SORT_TEXTS) return;
     const struct bench_keys hashed = {.count = a->misses.keys.count, .words = a->hashes};
-    double time = 0;
-    for (unsigned pass = 0; pass < 2; pass++) {
+    for (unsigned pass = 0; pass < 4; pass++) {
         const double start = bench_thread_time();
         bench_hash_texts(a->filters[i], &a->misses.keys, a->hashes);
-        time = bench_thread_time() - start;
+        const double time = bench_thread_time() - start;
+        if (pass > 0) keep(&a->rows[i]->hashing, time / (double)hashed.count);
     }
-    keep(&a->rows[i]->hashing, time / (double)hashed.count);
     struct share s = {.c = c, .op = OP_MISS_BATCH, .keys = &hashed, .to = hashed.count};
     time_operation(&s, a->filters[i], 1, &a->rows[i]->prehashed, NULL);
 }

@@ -4,13 +4,14 @@
 
 #include "contender.h"
 
-#define BENCH_REPEATS_MAX 64
+#define BENCH_REPEATS_MAX 21
+#define BENCH_SAMPLES_MAX (3 * BENCH_REPEATS_MAX)
 
 /* Nanoseconds per key over the repeats. */
 struct bench_figure {
     double best, median; /* 0: not measured */
     unsigned count;
-    double sample[BENCH_REPEATS_MAX];
+    double sample[BENCH_SAMPLES_MAX];
 };
 
 #define BENCH_OPERATION_MAP(X)      \
@@ -36,7 +37,8 @@ enum bench_operation {
 extern const char *const bench_operation_name[OPERATIONS];
 
 #define BENCH_BUILDS (1u << OP_BUILD)
-#define BENCH_ADDS (1u << OP_ADD | 1u << OP_ADD_BATCH)
+#define BENCH_ADD_BATCH (1u << OP_ADD_BATCH)
+#define BENCH_ADDS (1u << OP_ADD | BENCH_ADD_BATCH)
 #define BENCH_REMOVES (1u << OP_REMOVE | 1u << OP_REMOVE_BATCH)
 #define BENCH_SINGLE (1u << OP_HIT | 1u << OP_MISS | 1u << OP_MIXED)
 #define BENCH_BATCH (1u << OP_HIT_BATCH | 1u << OP_MISS_BATCH | 1u << OP_MIXED_BATCH)
