@@ -207,6 +207,17 @@ static void append_caches(char *text) {
     }
 }
 
+/* "never" means that both settings of the pages are the same. */
+static void append_huge_pages(char *text) {
+    char line[80];
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+    if (file == NULL) return;
+    const char *chosen = fgets(line, sizeof line, file) != NULL ? strchr(line, '[') : NULL;
+    if (chosen != NULL)
+        append(text, ", huge pages: %.*s", (int)strcspn(chosen + 1, "]"), chosen + 1);
+    fclose(file);
+}
+
 void bench_processor(char text[256]) {
     static const char *const sets[] = {"avx2",       "bmi2", "avx512f", "avx512ifma",
                                        "avx512vbmi", "gfni", "asimd",   "sve"};
@@ -222,6 +233,7 @@ void bench_processor(char text[256]) {
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         if (has_word(value, sets[i])) append(text, " %s", sets[i]);
     }
+    append_huge_pages(text);
 }
 
 const char *bench_compiler(void) {
