@@ -406,11 +406,16 @@ static void fill_in_child(void *context) {
     fill(job->c, job->keys);
 }
 
+typedef size_t lookup(const void *filter, const struct bench_keys *keys, size_t from, size_t to);
+
+static lookup *query_of(const struct bench_contender *c) {
+    return c->query_batch != NULL ? c->query_batch : c->query;
+}
+
 /* Ours with enough lookups for an exact rate; the slower peers once. */
 static double measured_fpr(const struct arena *a, size_t i) {
     const struct bench_contender *c = a->settings->contenders[i];
-    size_t (*query)(const void *, const struct bench_keys *, size_t, size_t) =
-        c->query_batch != NULL ? c->query_batch : c->query;
+    lookup *query = query_of(c);
     if (!c->ours || a->sort != SORT_WORDS) {
         return (double)query(a->filters[i], &a->misses.keys, 0, a->queries) / (double)a->queries;
     }
@@ -494,7 +499,7 @@ static void enter(struct arena *a, size_t i, struct bench_results *results) {
     row->bits_per_key = 8 * row->table_bytes / (double)a->n;
     a->rows[i] = row;
     measure_space(a, i, other);
-    if (c->query(a->filters[i], &a->added.keys, 0, a->n) != a->n) {
+    if (query_of(c)(a->filters[i], &a->added.keys, 0, a->n) != a->n) {
         fprintf(stderr, "tamis-bench: %s: false negative\n", c->name);
         exit(1);
     }
