@@ -20,6 +20,8 @@
 #define SIZES_MAX 16
 #define ROWS_MAX 1024
 #define OPTIONS_MAX 24
+#define SETUP_ROUNDS 3    /* to fill the filters takes about as long */
+#define SHORT_SECONDS 300 /* on a slower or busier machine, the short plan has fewer rounds */
 
 /* ---- options: one table for reading and for --help */
 
@@ -173,8 +175,8 @@ static const struct section short_plan[] = {
     {(size_t)1 << 25, SORT_WORDS, BLOCKS, BENCH_ADD_BATCH | PURE_BATCH},
     {(size_t)1 << 25, SORT_WORDS, "fuse,ribbon,cuckoo", PURE_BATCH},
     {10000000, SORT_WORDS,
-     BLOCKS "," CUCKOOS "," FUSES
-            ",bloom,ribbon,ribbon-8,libbloom,boost-bloom,leveldb,rocksdb-bloom,rocksdb-ribbon,burr",
+     CUCKOOS "," FUSES
+             ",block,bloom,ribbon,libbloom,boost-bloom,leveldb,rocksdb-bloom,rocksdb-ribbon",
      PURE_LOOKUPS},
 };
 
@@ -195,9 +197,10 @@ static const struct section long_plan[] = {
 
 static struct {
     double total, done, started; /* in seconds as expected, and by the clock */
-    double round;                /* of the current section */
+    double limit;
+    double round; /* of the current section */
     char title[80];
-} progress;
+} progress = {.limit = 1e9};
 
 static bool takes(const struct section *section, const struct bench_contender *c) {
     return listed(request.only, c->name) && listed(section->only, c->name) &&
@@ -210,8 +213,8 @@ static double cost_of_round(const struct section *section) {
     double cost = 0;
     for (size_t i = 0; i < all_count; i++) {
         if (!takes(section, all[i])) continue;
-        if ((section->operations & BENCH_LOOKUPS) != 0)
-            cost += lookups * (all[i]->ours ? 150 : 300);
+        const double lookup = (all[i]->ours ? 150 : 300) * (n > 1e6 ? 2 : 1);
+        if ((section->operations & BENCH_LOOKUPS) != 0) cost += lookups * lookup;
         if ((section->operations & BENCH_ADDS) != 0 && all[i]->add) cost += n * 100;
         if ((section->operations & BENCH_BUILDS) != 0 && all[i]->build) cost += n * 200;
     }
@@ -219,16 +222,18 @@ static double cost_of_round(const struct section *section) {
 }
 
 static double cost_of(const struct section *section) {
-    const double rounds = (double)request.repeats + 3; /* it is filled and counted, too */
+    const double rounds = (double)request.repeats + SETUP_ROUNDS;
     return cost_of_round(section) * rounds * (section->n < PAGES_MATTER ? 1 : 2);
 }
 
-static void report_progress(void) {
+/* False if the section should end, because the run would take too long otherwise. */
+static bool report_progress(void) {
     progress.done += progress.round;
     const double elapsed = 1e-9 * bench_wall_time() - progress.started;
     const double left = progress.done > 0 ? elapsed * (progress.total / progress.done - 1) : 0;
     fprintf(stderr, "tamis-bench: %s: %.0f s, about %.0f s left\n", progress.title, elapsed,
             left > 0 ? left : 0);
+    return elapsed <= progress.limit * (0.2 + progress.done / progress.total);
 }
 
 static void measure(const struct section *section, enum bench_pages pages,
@@ -248,10 +253,12 @@ static void measure(const struct section *section, enum bench_pages pages,
     bench_count_text(n, sizeof n, section->n);
     snprintf(progress.title, sizeof progress.title, "%s %s keys, %zu contenders, %s", n,
              bench_sort_name[section->sort], settings.contender_count, bench_pages_name[pages]);
-    progress.round = 3 * cost_of_round(section);
+    const double round = cost_of_round(section), begun = progress.done;
+    progress.round = 0;
     report_progress();
-    progress.round /= 3;
+    progress.round = round;
     bench_measure(&settings, section->n, section->sort, results);
+    progress.done = begun + round * ((double)request.repeats + SETUP_ROUNDS);
     bench_print_tables(stdout, results, &results->rows[before]);
 }
 
@@ -278,6 +285,7 @@ static void run_request(struct bench_results *results) {
     } else if (request.longer) {
         run(long_plan, sizeof long_plan / sizeof long_plan[0], results);
     } else {
+        progress.limit = SHORT_SECONDS;
         run(short_plan, sizeof short_plan / sizeof short_plan[0], results);
     }
 }

@@ -38,6 +38,7 @@ static size_t queries_for(size_t n) {
     return (size_t)1 << (n > 1000000 ? 20 : 19);
 }
 #define TEXT_LENGTH 32
+#define ROUNDS_MIN 3
 #define FPR_SAMPLES ((size_t)1 << 24) /* for ours and 64-bit keys; fewer for others */
 
 /* ---- keys */
@@ -543,13 +544,15 @@ void bench_measure(const struct bench_settings *settings, size_t n, enum bench_s
     struct arena a = {.settings = settings, .sort = sort, .n = n};
     bench_use_pages(settings->pages);
     make_arena(&a, results);
-    for (unsigned repeat = 0; repeat < settings->repeats; repeat++) {
+    bool continues = true;
+    while (a.rounds < settings->repeats && (continues || a.rounds < ROUNDS_MIN)) {
         run_round(&a);
-        settings->progress();
+        continues = settings->progress();
     }
     for (size_t i = 0; i < settings->contender_count; i++) {
         if (!takes_part(&a, i)) continue;
         settle_row(a.rows[i]);
+        a.rows[i]->rounds = (unsigned)a.rounds;
         settings->contenders[i]->destroy(a.filters[i]);
     }
     free(a.lines);

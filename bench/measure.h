@@ -64,6 +64,7 @@ struct bench_row {
     enum bench_sort sort;
     enum bench_pages pages;
     size_t n;
+    unsigned rounds;
     double bits_per_key, fpr;
     double over_bound; /* (bits per key) / log2(1 / rate) - 1 */
     double table_bytes, peak_bytes;
@@ -86,7 +87,7 @@ struct bench_settings {
     enum bench_pages pages;
     const struct bench_contender *const *contenders;
     size_t contender_count;
-    void (*progress)(void); /* called after every round */
+    bool (*progress)(void); /* called after every round; false: end after three at least */
 };
 
 /* Measures all contenders with n keys of a sort and appends a row for each. */

@@ -36,7 +36,7 @@ void bench_print_machine(FILE *out, unsigned repeats) {
     fprintf(out,
             "tamis %s, %s, %s.\n"
             "Compiled by %s.\n"
-            "Nanoseconds per key: best (median) of %u repeats, CPU time of the thread, pinned;\n"
+            "Nanoseconds per key: best (median) of %u rounds, CPU time of the thread, pinned;\n"
             "all contenders interleaved in one process, in another order every time, each warm.\n",
             tamis_version(), processor, date, bench_compiler(), repeats);
     fflush(out);
@@ -125,13 +125,14 @@ void bench_print_tables(FILE *out, struct bench_results *results, const struct b
     char n[32];
     const bool both = like->n >= PAGES_MATTER;
     bench_count_text(n, sizeof n, like->n);
-    fprintf(out, "\n### %s %s keys%s%s: space, builds, adds, removes\n\n%s", n,
+    fprintf(out, "\n### %s %s keys%s%s, %u rounds: space, builds, adds, removes\n\n%s", n,
             bench_sort_name[like->sort], both ? ", " : "",
-            both ? bench_pages_name[like->pages] : "", space_head);
+            both ? bench_pages_name[like->pages] : "", like->rounds, space_head);
     print_rows(out, results, like, space_row);
     if (like->limit_read.count > 0) {
-        fprintf(out, "\n### %s %s keys%s%s: lookups\n\n%s", n, bench_sort_name[like->sort],
-                both ? ", " : "", both ? bench_pages_name[like->pages] : "", lookup_head);
+        fprintf(out, "\n### %s %s keys%s%s, %u rounds: lookups\n\n%s", n,
+                bench_sort_name[like->sort], both ? ", " : "",
+                both ? bench_pages_name[like->pages] : "", like->rounds, lookup_head);
         print_rows(out, results, like, lookup_row);
     }
     fflush(out);
