@@ -30,9 +30,10 @@
 #define TAMIS_HAVE_AVX2 1
 #define TAMIS_TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt,lzcnt")))
 #define TAMIS_HAVE_AVX512 1
-#define TAMIS_TARGET_AVX512 \
-    __attribute__((         \
-        target("avx2,bmi,bmi2,popcnt,lzcnt,avx512f,avx512dq,avx512bw,avx512vl,avx512ifma")))
+#define TAMIS_TARGET_AVX512                                                     \
+    __attribute__((                                                             \
+        target("avx2,bmi,bmi2,popcnt,lzcnt,avx512f,avx512dq,avx512bw,avx512vl," \
+               "avx512ifma,avx512vpopcntdq")))
 #endif
 #if !defined(TAMIS_NO_SIMD) && defined(__aarch64__) && defined(__ARM_NEON) && \
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

@@ -11,7 +11,8 @@ static uint32_t avx512(void) {
     const bool all =
         (__builtin_cpu_supports("avx512f") != 0) & (__builtin_cpu_supports("avx512dq") != 0) &
         (__builtin_cpu_supports("avx512bw") != 0) & (__builtin_cpu_supports("avx512vl") != 0) &
-        (__builtin_cpu_supports("avx512ifma") != 0);
+        (__builtin_cpu_supports("avx512ifma") != 0) &
+        (__builtin_cpu_supports("avx512vpopcntdq") != 0);
     const uint32_t gather = __builtin_cpu_is("intel") ? TAMIS__CPU_GATHER : 0;
     return all ? TAMIS__CPU_AVX512 | gather : 0;
 }

@@ -7,7 +7,7 @@
 enum {
     TAMIS__CPU_AVX2 = 1u << 0,
     TAMIS__CPU_NEON = 1u << 1,
-    TAMIS__CPU_AVX512 = 1u << 2, /* F, DQ, BW, VL and IFMA: Ice Lake, Zen 4 and later */
+    TAMIS__CPU_AVX512 = 1u << 2, /* F, DQ, BW, VL, IFMA, VPOPCNTDQ: Ice Lake, Zen 4, later */
     TAMIS__CPU_GATHER = 1u << 3  /* a gather takes no longer than its loads one by one */
 };
 
