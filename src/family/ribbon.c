@@ -194,7 +194,7 @@ static void ribbon_traits(const struct tamis__shape *shape, struct tamis__traits
     traits->hashes = form.columns;
     traits->width = form.columns;
     traits->cache_lines = 1 + (16.0 * form.columns - 8) / TAMIS_LINE;
-    traits->build_bytes_per_key = 9 + form.columns / 8.0 + 28 / (segments > 1 ? segments : 1);
+    traits->build_bytes_per_key = 9 + form.columns / 8.0 + 32 / (segments > 1 ? segments : 1);
 }
 
 /* ---- creating and freeing */

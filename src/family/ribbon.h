@@ -49,17 +49,16 @@
 #include "build/shards.h"
 #include "core/bits.h"
 #include "core/bytes.h"
+#include "family/ribbon_rows.h"
 
 #define TAMIS__RIBBON_LAYERS 4
-#define TAMIS__RIBBON_COLUMNS_MAX 32
-#define TAMIS__RIBBON_BLOCK 64
 #define TAMIS__RIBBON_BUCKET 128
 #define TAMIS__RIBBON_MARK_BLOCKS (8 * TAMIS__RIBBON_BUCKET / TAMIS__RIBBON_BLOCK) /* of a byte */
 /* A shard or layer of up to this many keys goes into the dense tables: 0.3 % over the bound at
  * 5000 keys, where a layer with its ends and marks takes 0.5 %. */
 #define TAMIS__RIBBON_DENSE 5000
 
-/* Maximum keys per segment: its rows (28 bytes per key) stay in or near the caches, and a million
+/* Maximum keys per segment: its rows (32 bytes per key) stay in or near the caches, and a million
  * keys keep 8 threads busy; its ends cost about 20 slots. */
 #define TAMIS__RIBBON_SEGMENT_KEYS ((uint64_t)1 << 17)
 
@@ -107,8 +106,10 @@ TAMIS_TEMPLATE uint64_t tamis__ribbon_coefficients(uint64_t hash) {
     return tamis__spread(hash) | 1;
 }
 
+#define TAMIS__RIBBON_FINGERPRINT UINT64_C(0xd6e8feb86659fd93)
+
 TAMIS_TEMPLATE uint32_t tamis__ribbon_fingerprint(uint64_t hash, unsigned columns) {
-    return (uint32_t)((hash * UINT64_C(0xd6e8feb86659fd93)) >> (64 - columns));
+    return (uint32_t)((hash * TAMIS__RIBBON_FINGERPRINT) >> (64 - columns));
 }
 
 /* Starts are drawn from a range that is wider than the segment by this on both sides, and clamped,
@@ -303,10 +304,13 @@ TAMIS_TEMPLATE size_t tamis__ribbon_contains_batch(const tamis_filter *filter, c
     return found;
 }
 
-/* ---- ribbon_avx2.c */
+/* ---- ribbon_avx2.c, ribbon_avx512.c */
 
 #if defined(TAMIS_HAVE_AVX2)
 extern const struct tamis__ops tamis__ribbon_ops_avx2;
+#endif
+#if defined(TAMIS_HAVE_AVX512)
+extern const struct tamis__ops tamis__ribbon_ops_avx512;
 #endif
 
 /* ---- ribbon_neon.c */

@@ -166,6 +166,7 @@ tamis_status tamis__ribbon_build_shard(const struct tamis__shard_maker *maker,
     struct pieces pieces = {{NULL}, {0}};
     unsigned layers = 0;
     memset(shard->word, 0, sizeof shard->word);
+    if (group->count <= TAMIS__RIBBON_SEGMENT_KEYS) threads = 1; /* there is one segment */
     tamis_status status =
         tamis__group_distinct(group, threads); /* their number decides the layers */
     struct tamis__group rest = *group;

@@ -27,14 +27,14 @@
  * those before is a property of both sets, and so are the set of slots taken and the solution in
  * which the others are 0 (see linear.c).
  *
- * Costs   about 20 xors per row.  Each depends on the one before, so four rows are processed at a
- *         time: 35 ns per key instead of 71 with one.  A row that meets a slot just taken by
- *         another continues from there: the steps of the rows may interleave in any way.
- *         Memory: 28 bytes per key for one segment per thread, 16 bytes for every bumped key. */
+ * Costs   about 20 xors per row: ribbon_rows.c, and ribbon_rows_kernel.h with vectors.  Those take
+ *         rows in order of their starts, so keys are sorted by start, not by bucket.
+ *         Memory: 32 bytes per key for one segment per thread, 16 bytes for every bumped key. */
 #include <string.h>
 
 #include "core/cpu.h"
 #include "family/ribbon.h"
+#include "family/ribbon_rows.h"
 
 /* The first threshold.  A lower one leaves fewer slots empty after a mark, but must be raised more
  * often: with 24 one segment in 28, and 0.01 % more slots stay empty. */
@@ -45,21 +45,14 @@
 /* Rows that a bucket and the window after it can hold: more cannot be solved. */
 #define CROWD (TAMIS__RIBBON_BUCKET + TAMIS__RIBBON_BLOCK)
 
-/* A row during elimination.  Its first coefficient, always 1, is that of its slot.  The value
- * (upper half) and twice the slot (lower half) share a word, so that four rows fit into the
- * registers: with three fields per row, four rows took 55 ns per key. */
-struct row {
-    uint64_t coefficients;
-    uint64_t value_and_place;
-};
-
 /* One segment while it is solved. */
 struct segment {
     const struct tamis__ribbon_layer *layer;
     unsigned columns;
+    const struct tamis__ribbon_solver *solver;
     size_t buckets;
-    uint64_t *keys; /* hashes by bucket */
-    size_t *first;  /* buckets + 1: where a bucket's keys begin */
+    uint64_t *keys; /* hashes by start */
+    uint32_t *next; /* slots: where the keys of the next start begin */
 
     uint64_t *rows;   /* two words per slot: the row that took it, from there on; 0: free */
     uint32_t *placed; /* the slots taken so far (times two), in order, to undo */
@@ -72,99 +65,16 @@ struct segment {
     size_t block_bytes;
 };
 
-/* ------------------------------------------------------------------------ elimination */
-
-enum outcome { GOES_ON, ALL_DONE, CONTRADICTION };
-
-/* Rows still to be inserted, and the log of the slots they take. */
-struct queue {
-    const struct row *next, *end;
-    uint32_t *placed;
-};
-
-/* One step of a row.  When it has found a slot, or is zero, the next row takes its place. */
-TAMIS_TEMPLATE enum outcome row_step(struct row *row, uint64_t *rows, struct queue *queue) {
-    const uint32_t place = (uint32_t)row->value_and_place;
-    uint64_t *taker = rows + place;
-    row->coefficients ^= taker[0];
-    if (TAMIS_UNLIKELY(row->coefficients & 1)) { /* the slot was free: nothing was xored */
-        taker[0] = row->coefficients;
-        taker[1] = row->value_and_place >> 32 << 32;
-        *queue->placed++ = place;
-    } else {
-        row->value_and_place ^= taker[1];
-        if (TAMIS_LIKELY(row->coefficients != 0)) {
-            const uint64_t skip = tamis__ctz(row->coefficients);
-            row->value_and_place += 2 * skip;
-            row->coefficients >>= skip;
-            return GOES_ON;
-        }
-        if (row->value_and_place >> 32 != 0) return CONTRADICTION;
-    }
-    if (queue->next == queue->end) return ALL_DONE;
-    *row = *queue->next++;
-    return GOES_ON;
-}
-
-#define LANES 4
-
-/* Advances `lanes` rows in turns, until one of them is done and none is left to follow it; the
- * others are then way[0 .. lanes-2].  False on a contradiction. */
-TAMIS_TEMPLATE bool rows_advance(struct row way[LANES], uint64_t *rows, struct queue *queue,
-                                 unsigned lanes) {
-    struct queue q = *queue; /* a copy, for the compiler to keep in registers */
-    struct row a = way[0], b = way[1], c = way[2], d = way[3];
-    enum outcome outcome;
-    for (;;) {
-        outcome = row_step(&a, rows, &q);
-        if (TAMIS_UNLIKELY(outcome != GOES_ON)) {
-            a = lanes == 4 ? d : lanes == 3 ? c : b;
-            break;
-        }
-        if (lanes < 2) continue;
-        outcome = row_step(&b, rows, &q);
-        if (TAMIS_UNLIKELY(outcome != GOES_ON)) {
-            b = lanes == 4 ? d : c;
-            break;
-        }
-        if (lanes < 3) continue;
-        outcome = row_step(&c, rows, &q);
-        if (TAMIS_UNLIKELY(outcome != GOES_ON)) {
-            c = d;
-            break;
-        }
-        if (lanes < 4) continue;
-        outcome = row_step(&d, rows, &q);
-        if (TAMIS_UNLIKELY(outcome != GOES_ON)) break;
-    }
-    way[0] = a, way[1] = b, way[2] = c;
-    *queue = q;
-    return outcome == ALL_DONE;
-}
-
-/* Finds slots for rows; false if one contradicts those before or another of these. */
-static bool rows_insert(struct segment *s, const struct row *rows, size_t count) {
-    struct queue queue = {rows, rows + count, s->placed + s->placed_count};
-    struct row way[LANES] = {{0, 0}};
-    unsigned lanes = 0;
-    while (lanes < LANES && queue.next < queue.end) way[lanes++] = *queue.next++;
-    bool fits = true;
-    if (lanes == 4) fits = rows_advance(way, s->rows, &queue, lanes--);
-    if (lanes == 3 && fits) fits = rows_advance(way, s->rows, &queue, lanes--);
-    if (lanes == 2 && fits) fits = rows_advance(way, s->rows, &queue, lanes--);
-    if (lanes == 1 && fits) fits = rows_advance(way, s->rows, &queue, lanes);
-    s->placed_count = (size_t)(queue.placed - s->placed);
-    return fits;
-}
-
 /* ------------------------------------------------------------------------ a bucket */
 
 TAMIS_TEMPLATE uint64_t segment_start(const struct segment *s, uint64_t hash) {
     return tamis__ribbon_start(hash << s->layer->lg_segments, s->layer->slots);
 }
 
-TAMIS_TEMPLATE bool is_low(const struct segment *s, uint64_t start) {
-    return start % TAMIS__RIBBON_BUCKET < *s->threshold;
+/* The keys that start before a slot. */
+static size_t keys_before(const struct segment *s, size_t slot) {
+    if (slot == 0) return 0;
+    return s->next[slot < s->layer->slots ? slot - 1 : s->layer->slots - 1];
 }
 
 static bool is_marked(const struct segment *s, size_t bucket) {
@@ -175,46 +85,47 @@ static void mark(struct segment *s, size_t bucket) {
     s->marks[bucket / 8] |= (uint8_t)(1u << (bucket % 8));
 }
 
+/* Finds slots for rows; false if one contradicts those before or another of these. */
+static bool rows_insert(struct segment *s, const struct tamis__ribbon_row *rows, size_t count) {
+    uint32_t *placed = s->placed + s->placed_count;
+    const bool fits = s->solver->insert(s->rows, rows, count, &placed);
+    s->placed_count = (size_t)(placed - s->placed);
+    return fits;
+}
+
 static void segment_undo(struct segment *s, size_t placed_count) {
     while (s->placed_count > placed_count) s->rows[s->placed[--s->placed_count]] = 0;
 }
 
-/* Computes the rows of a bucket: those that start past the threshold from the front of `rows`, the
- * low ones from its back.  `*high` is the number of the former.  False if there are too many. */
-static bool bucket_rows(const struct segment *s, size_t bucket, struct row rows[CROWD],
-                        size_t *high) {
-    const size_t end = s->first[bucket + 1];
-    size_t front = 0, back = CROWD;
-    for (size_t i = s->first[bucket]; i < end; i++) {
+/* The rows of the keys from..to. */
+static void make_rows(const struct segment *s, size_t from, size_t to,
+                      struct tamis__ribbon_row *rows) {
+    for (size_t i = from; i < to; i++) {
         const uint64_t hash = s->keys[i], start = segment_start(s, hash);
         const uint64_t value = tamis__ribbon_fingerprint(hash, s->columns);
-        const struct row row = {tamis__ribbon_coefficients(hash), value << 32 | 2 * start};
-        const bool low = is_low(s, start);
-        rows[low ? back - 1 : front] = row; /* a branch would be mispredicted */
-        front += !low;
-        back -= low;
-        if (front == back) back = CROWD; /* more than CROWD, so marked: low ones are not needed */
-        if (front == CROWD) return false;
+        *rows++ =
+            (struct tamis__ribbon_row){tamis__ribbon_coefficients(hash), value << 32 | 2 * start};
     }
-    *high = front;
-    return true;
 }
 
 /* Inserts a bucket, marking it if necessary; false, with nothing changed but the mark, if that is
  * not enough. */
 static bool bucket_solve(struct segment *s, size_t bucket) {
-    struct row rows[CROWD];
-    size_t high;
-    const size_t count = s->first[bucket + 1] - s->first[bucket], before = s->placed_count;
-    if (count >= CROWD) mark(s, bucket);
-    if (!bucket_rows(s, bucket, rows, &high)) return false;
-    if (!rows_insert(s, rows, high)) {
+    struct tamis__ribbon_row rows[CROWD];
+    const size_t first = bucket * TAMIS__RIBBON_BUCKET, before = s->placed_count;
+    const size_t from = keys_before(s, first), high = keys_before(s, first + *s->threshold);
+    const size_t end = keys_before(s, first + TAMIS__RIBBON_BUCKET);
+    if (end - from >= CROWD) mark(s, bucket);
+    if (end - high >= CROWD) return false;
+    make_rows(s, high, end, rows);
+    if (!rows_insert(s, rows, end - high)) {
         segment_undo(s, before);
         return false;
     }
     if (is_marked(s, bucket)) return true;
-    const size_t between = s->placed_count, low = count - high;
-    if (!rows_insert(s, rows + CROWD - low, low)) {
+    const size_t between = s->placed_count;
+    make_rows(s, from, high, rows);
+    if (!rows_insert(s, rows, high - from)) {
         segment_undo(s, between);
         mark(s, bucket);
     }
@@ -269,48 +180,62 @@ static void segment_range(const struct tamis__group *group, unsigned lg_segments
     }
 }
 
-/* Counts the keys of each bucket into first[bucket + 1], and returns their number. */
-static size_t segment_count(struct segment *s, const struct tamis__group *group, uint64_t index) {
-    size_t from, to, count = 0;
-    segment_range(group, s->layer->lg_segments, index, &from, &to);
-    for (size_t i = from; i < to; i++) {
-        const uint64_t hash = group->hashes[i];
-        if (tamis__ribbon_segment(s->layer, hash) != index) continue;
-        s->first[segment_start(s, hash) / TAMIS__RIBBON_BUCKET + 1]++;
-        count++;
+/* Sorts hashes, whose starts are low..high, to keys[at] and so on; returns the next position.
+ * `mixed`: those of other segments are among them. */
+TAMIS_TEMPLATE size_t sort_part(struct segment *s, const uint64_t *hashes, size_t count,
+                                uint64_t index, bool mixed, uint64_t low, uint64_t high,
+                                size_t at) {
+    uint32_t *next = s->next;
+    for (size_t i = 0; i < count; i++) {
+        if (mixed && tamis__ribbon_segment(s->layer, hashes[i]) != index) continue;
+        next[segment_start(s, hashes[i]) + 1]++;
     }
-    return count;
+    next[low] = (uint32_t)at; /* the part before may have had this start, too */
+    for (uint64_t start = low; start < high; start++) next[start + 1] += next[start];
+    at = next[high] + next[high + 1];
+    next[high + 1] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (mixed && tamis__ribbon_segment(s->layer, hashes[i]) != index) continue;
+        s->keys[next[segment_start(s, hashes[i])]++] = hashes[i];
+    }
+    return at;
 }
 
-/* Sorts the keys by bucket.  Uses before[] for the next position of each bucket. */
+/* Sorts the keys by their start.  Starts grow with the hash, so the buckets of the group are sorted
+ * one by one, each within the L1 cache. */
 static void segment_sort(struct segment *s, const struct tamis__group *group, uint64_t index) {
-    for (size_t b = 0; b < s->buckets; b++) {
-        s->before[b] = s->first[b];
-        s->first[b + 1] += s->first[b];
+    const unsigned lg_segments = s->layer->lg_segments;
+    const uint64_t last = segment_start(s, UINT64_MAX);
+    size_t from, to, at = 0;
+    segment_range(group, lg_segments, index, &from, &to);
+    if (group->lg_buckets <= lg_segments) {
+        at = sort_part(s, group->hashes + from, to - from, index, true, 0, last, at);
+    } else {
+        const unsigned lg = group->lg_buckets - lg_segments;
+        const size_t *start = group->start + (index << lg);
+        for (uint64_t part = 0; part >> lg == 0; part++) {
+            const uint64_t low = part << (64 - lg), high = low | UINT64_MAX >> lg;
+            at = sort_part(s, group->hashes + start[part], start[part + 1] - start[part], index,
+                           false, tamis__ribbon_start(low, s->layer->slots),
+                           tamis__ribbon_start(high, s->layer->slots), at);
+        }
     }
-    size_t from, to;
-    segment_range(group, s->layer->lg_segments, index, &from, &to);
-    for (size_t i = from; i < to; i++) {
-        const uint64_t hash = group->hashes[i];
-        if (tamis__ribbon_segment(s->layer, hash) != index) continue;
-        s->keys[s->before[segment_start(s, hash) / TAMIS__RIBBON_BUCKET]++] = hash;
-    }
+    for (uint64_t slot = last + 1; slot < s->layer->slots; slot++) s->next[slot] = (uint32_t)at;
 }
 
 /* Allocates all but the keys, whose number is not known yet. */
 static tamis_status segment_alloc(struct segment *s, const tamis_allocator *a) {
     const uint64_t slots = s->layer->slots;
     s->buckets = (size_t)tamis__div_up(slots, TAMIS__RIBBON_BUCKET);
-    const uint64_t words = 2 * slots + slots / 2; /* slots is even */
-    const uint64_t sizes = 2 * (uint64_t)s->buckets + 1;
-    if (!tamis__array_size(words + sizes, 8, &s->block_bytes)) return TAMIS_E_NOMEM;
+    const uint64_t table = 2 * (slots + TAMIS__RIBBON_STRIDE), words = table + slots;
+    if (!tamis__array_size(words + s->buckets, 8, &s->block_bytes)) return TAMIS_E_NOMEM;
     s->block = (uint8_t *)tamis__alloc(a, s->block_bytes);
     if (s->block == NULL) return TAMIS_E_NOMEM;
     memset(s->block, 0, s->block_bytes);
     s->rows = (uint64_t *)(void *)s->block;
-    s->placed = (uint32_t *)(s->rows + 2 * slots);
-    s->first = (size_t *)(void *)(s->rows + words);
-    s->before = s->first + s->buckets + 1;
+    s->placed = (uint32_t *)(s->rows + table);
+    s->next = s->placed + slots;
+    s->before = (size_t *)(void *)(s->rows + words);
     return TAMIS_OK;
 }
 
@@ -320,8 +245,9 @@ static size_t segment_bumped(const struct segment *s, uint64_t *hashes) {
     size_t count = 0;
     for (size_t b = 0; b < s->buckets; b++) {
         if (!is_marked(s, b)) continue;
-        for (size_t i = s->first[b]; i < s->first[b + 1]; i++) {
-            if (!is_low(s, segment_start(s, s->keys[i]))) continue;
+        const size_t first = b * TAMIS__RIBBON_BUCKET;
+        const size_t end = keys_before(s, first + *s->threshold);
+        for (size_t i = keys_before(s, first); i < end; i++) {
             if (hashes != NULL) hashes[count] = tamis__ribbon_rehash(s->keys[i]);
             count++;
         }
@@ -331,60 +257,29 @@ static size_t segment_bumped(const struct segment *s, uint64_t *hashes) {
 
 /* ------------------------------------------------------------------------ the solution */
 
-/* Columns that are solved at a time: their last 64 bits stay in registers. */
-#define ABREAST 4
-
-/* Solves the slots of a block from the last to the first for ABREAST columns.  later[c] has
- * the solved bits of a column, that of the slot just after in its lowest bit. */
-TAMIS_TEMPLATE void solve_block(const uint64_t *rows, unsigned column, uint64_t later[ABREAST]) {
-    uint64_t z0 = later[0], z1 = later[1], z2 = later[2], z3 = later[3];
-    for (unsigned i = TAMIS__RIBBON_BLOCK; i-- > 0;) {
-        const uint64_t taken = rows[2 * i] & 1; /* free slots are 0 */
-        const uint64_t others = rows[2 * i] >> 1;
-        const uint64_t value = rows[2 * i + 1] >> (32 + column);
-        z0 = z0 << 1 | (taken & (tamis__parity(z0 & others) ^ value));
-        z1 = z1 << 1 | (taken & (tamis__parity(z1 & others) ^ value >> 1));
-        z2 = z2 << 1 | (taken & (tamis__parity(z2 & others) ^ value >> 2));
-        z3 = z3 << 1 | (taken & (tamis__parity(z3 & others) ^ value >> 3));
-    }
-    later[0] = z0;
-    later[1] = z1;
-    later[2] = z2;
-    later[3] = z3;
-}
-
-/* Solves the segment from its last block to the first and writes the columns.  Columns are solved
- * in whole groups of ABREAST; those beyond the block's own are not written. */
-TAMIS_TEMPLATE void segment_solve(const struct segment *s, uint64_t index, uint8_t *table) {
+/* Solves the segment from its last block to the first and writes the columns.  Those beyond the
+ * block's own are not written. */
+static void segment_solve(const struct segment *s, uint64_t index, uint8_t *table) {
     const uint64_t blocks = s->layer->slots / TAMIS__RIBBON_BLOCK;
-    uint64_t later[TAMIS__RIBBON_COLUMNS_MAX] = {0};
+    uint64_t words[TAMIS__RIBBON_COLUMNS_MAX] = {0};
     for (uint64_t block = blocks; block-- > 0;) {
         const uint64_t slot = block * TAMIS__RIBBON_BLOCK, whole = index * blocks + block;
-        for (unsigned c = 0; c < s->columns; c += ABREAST) {
-            solve_block(s->rows + 2 * slot, c, later + c);
-        }
+        s->solver->solve_block(s->rows + 2 * slot, s->columns, words);
         uint8_t *to = table + 8 * tamis__ribbon_word(s->layer, s->columns, whole);
         const unsigned columns = s->columns - (whole < s->layer->narrow_blocks);
-        for (unsigned c = 0; c < columns; c++) tamis__store64(to + 8 * c, later[c]);
+        for (unsigned c = 0; c < columns; c++) tamis__store64(to + 8 * c, words[c]);
     }
 }
 
-#if defined(TAMIS_HAVE_AVX2)
-/* With a popcount instruction: 6 ns per key and 8 columns instead of 14. */
-TAMIS_TARGET_AVX2 static void segment_solve_popcnt(const struct segment *s, uint64_t index,
-                                                   uint8_t *table) {
-    segment_solve(s, index, table);
-}
+static const struct tamis__ribbon_solver *solver_for(uint32_t cpu) {
+#if defined(TAMIS_HAVE_AVX512)
+    if (cpu & TAMIS__CPU_AVX512) return &tamis__ribbon_solver_avx512;
 #endif
-
-static void segment_write(const struct segment *s, uint64_t index, uint8_t *table) {
 #if defined(TAMIS_HAVE_AVX2)
-    if (tamis__cpu() & TAMIS__CPU_AVX2) {
-        segment_solve_popcnt(s, index, table);
-        return;
-    }
+    if (cpu & TAMIS__CPU_AVX2) return &tamis__ribbon_solver_avx2;
 #endif
-    segment_solve(s, index, table);
+    (void)cpu;
+    return &tamis__ribbon_solver_portable;
 }
 
 /* ------------------------------------------------------------------------ the whole segment */
@@ -396,7 +291,7 @@ static tamis_status segment_run(struct segment *s, const struct tamis__ribbon_jo
     s->marks = marks + index * (s->buckets / 8);
     s->threshold = marks + tamis__ribbon_mark_bytes(s->layer) + index;
     segment_eliminate(s);
-    segment_write(s, index, job->table);
+    segment_solve(s, index, job->table);
     const size_t count = segment_bumped(s, NULL);
     uint64_t *hashes = tamis__alloc(job->allocator, count * sizeof *hashes);
     if (hashes == NULL) return TAMIS_E_NOMEM;
@@ -407,12 +302,17 @@ static tamis_status segment_run(struct segment *s, const struct tamis__ribbon_jo
 
 tamis_status tamis__ribbon_solve_segment(const struct tamis__ribbon_job *job, uint64_t index,
                                          struct tamis__stretch *bumped) {
-    struct segment s = {.layer = &job->layer, .columns = job->form.columns};
+    struct segment s = {
+        .layer = &job->layer, .columns = job->form.columns, .solver = solver_for(tamis__cpu())};
     tamis_status status = segment_alloc(&s, job->allocator);
     if (status != TAMIS_OK) return status;
-    const size_t bytes = segment_count(&s, job->group, index) * sizeof *s.keys;
+    size_t from, to;
+    segment_range(job->group, job->layer.lg_segments, index, &from, &to);
+    const size_t count = to - from, bytes = count * sizeof *s.keys;
     s.keys = (uint64_t *)tamis__alloc(job->allocator, bytes);
-    if (s.keys != NULL) {
+    if (count > UINT32_MAX) {
+        status = TAMIS_E_TOO_BIG; /* not covered: 32 GB of keys whose hashes are chosen */
+    } else if (s.keys != NULL) {
         segment_sort(&s, job->group, index);
         status = segment_run(&s, job, index, bumped);
     } else {
