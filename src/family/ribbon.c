@@ -119,6 +119,9 @@ static const struct tamis__ops ribbon_ops_portable = {
 static const struct tamis__ops *ribbon_ops(const struct tamis__shape *shape, uint32_t cpu,
                                            bool shared) {
     (void)shape, (void)shared;
+#if defined(TAMIS_HAVE_AVX512)
+    if (cpu & TAMIS__CPU_AVX512) return &tamis__ribbon_ops_avx512;
+#endif
 #if defined(TAMIS_HAVE_AVX2)
     if (cpu & TAMIS__CPU_AVX2) return &tamis__ribbon_ops_avx2;
 #endif
