@@ -54,7 +54,8 @@ VEC_TEMPLATE bool lanes_take(const struct lanes *l, const selection *having, uns
                              uint64_t *slot, unsigned column, vec *coefficients, vec *value) {
     selection any = having[vectors - 1];
     vec first = l->coefficients[vectors - 1], second = l->value[vectors - 1];
-    RIBBON_UNROLL for (size_t g = vectors - 1; g-- > 0;) {
+    RIBBON_UNROLL for (size_t later = 1; later < vectors; later++) {
+        const size_t g = vectors - 1 - later;
         any = vec_either(any, having[g]);
         first = vec_choose(first, having[g], l->coefficients[g]);
         second = vec_choose(second, having[g], l->value[g]);
