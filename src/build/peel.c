@@ -127,6 +127,9 @@ tamis_status tamis__peel_flat(enum tamis__graph graph, const struct tamis__geome
 
 /* ---- assign */
 
+/* Packing takes 1 ns a key, and starting a thread 30 microseconds. */
+#define PACK_KEYS ((size_t)1 << 18)
+
 /* Entries ahead of which hashes are prefetched: they were last read long ago. */
 #define ASSIGN_AHEAD 48
 
@@ -197,6 +200,11 @@ static tamis_status assign_side(void *context, uint64_t i) {
     return TAMIS_OK;
 }
 
+/* An order of one stretch is for one thread: another would be started for nothing. */
+static void assign_sides(struct assignment *t, unsigned threads) {
+    (void)tamis__parallel(t->order->right == 0 ? 1 : threads, 2, assign_side, t);
+}
+
 static tamis_status pack_side(void *context, uint64_t i) {
     const struct assignment *t = (const struct assignment *)context;
     const uint64_t slots = tamis__geometry_slots(t->graph, t->geometry);
@@ -219,9 +227,9 @@ tamis_status tamis__peel_assign(enum tamis__graph graph, const struct tamis__geo
 
     struct assignment t = {graph, g, hashes, order, width, loose, table};
     assign(&t, order->entries + order->left, order->middle, false);
-    (void)tamis__parallel(threads, 2, assign_side, &t);
+    assign_sides(&t, threads);
     if (packed) {
-        (void)tamis__parallel(threads, 2, pack_side, &t);
+        (void)tamis__parallel(order->room < PACK_KEYS ? 1 : threads, 2, pack_side, &t);
         tamis__table_free(a, loose, bytes);
     }
     return TAMIS_OK;
