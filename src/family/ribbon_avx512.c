@@ -81,7 +81,7 @@ TAMIS_AVX512_TEMPLATE __m512i eight_slots(const struct tamis__ribbon_layer *laye
 TAMIS_AVX512_TEMPLATE __m512i eight_words(const uint8_t *table, __m512i index) {
     uint64_t at[8], word[8];
     _mm512_storeu_si512(at, index);
-    RIBBON_UNROLL for (size_t i = 0; i < 8; i++) word[i] = tamis__load64(table + 8 * at[i]);
+    TAMIS_UNROLL for (size_t i = 0; i < 8; i++) word[i] = tamis__load64(table + 8 * at[i]);
     return _mm512_setr_epi64((long long)word[0], (long long)word[1], (long long)word[2],
                              (long long)word[3], (long long)word[4], (long long)word[5],
                              (long long)word[6], (long long)word[7]);

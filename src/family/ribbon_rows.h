@@ -44,9 +44,6 @@ extern const struct tamis__ribbon_solver tamis__ribbon_solver_avx2;
 extern const struct tamis__ribbon_solver tamis__ribbon_solver_avx512;
 #endif
 
-/* Before a loop over vectors or columns: gcc unrolls it with -O3 only. */
-#define RIBBON_UNROLL _Pragma("GCC unroll 8")
-
 /* Coefficients from column j on to coefficients by column, modulo 64, and back. */
 TAMIS_TEMPLATE uint64_t tamis__ribbon_turn(uint64_t x, unsigned column) {
     return x << (column % 64) | x >> (-column % 64);

@@ -33,7 +33,7 @@ struct lanes {
 
 VEC_TEMPLATE void lanes_load(struct lanes *l, const struct tamis__ribbon_row *rows, size_t count,
                              unsigned vectors) {
-    RIBBON_UNROLL for (size_t g = 0; g < vectors; g++) {
+    TAMIS_UNROLL for (size_t g = 0; g < vectors; g++) {
         const size_t at = g * WIDTH;
         vec second;
         vec_load(rows + at, at < count ? count - at : 0, &l->coefficients[g], &second);
@@ -45,7 +45,7 @@ VEC_TEMPLATE void lanes_load(struct lanes *l, const struct tamis__ribbon_row *ro
 
 VEC_TEMPLATE bool lanes_zero(const vec *lanes, unsigned vectors) {
     vec any = lanes[0];
-    RIBBON_UNROLL for (size_t g = 1; g < vectors; g++) any = vec_or(any, lanes[g]);
+    TAMIS_UNROLL for (size_t g = 1; g < vectors; g++) any = vec_or(any, lanes[g]);
     return vec_is_zero(any);
 }
 
@@ -54,7 +54,7 @@ VEC_TEMPLATE bool lanes_take(const struct lanes *l, const selection *having, uns
                              uint64_t *slot, unsigned column, vec *coefficients, vec *value) {
     selection any = having[vectors - 1];
     vec first = l->coefficients[vectors - 1], second = l->value[vectors - 1];
-    RIBBON_UNROLL for (size_t later = 1; later < vectors; later++) {
+    TAMIS_UNROLL for (size_t later = 1; later < vectors; later++) {
         const size_t g = vectors - 1 - later;
         any = vec_either(any, having[g]);
         first = vec_choose(first, having[g], l->coefficients[g]);
@@ -80,7 +80,7 @@ VEC_TEMPLATE size_t lanes_advance(struct lanes *in, unsigned vectors, uint64_t *
         uint64_t *slot = table + 2 * j;
         selection having[BATCH];
         vec coefficients = vec_all(0), value = coefficients;
-        RIBBON_UNROLL for (size_t g = 0; g < vectors; g++) {
+        TAMIS_UNROLL for (size_t g = 0; g < vectors; g++) {
             having[g] = starting ? vec_having_from(l.coefficients[g], bit, l.start[g], column)
                                  : vec_having(l.coefficients[g], bit);
         }
@@ -91,7 +91,7 @@ VEC_TEMPLATE size_t lanes_advance(struct lanes *in, unsigned vectors, uint64_t *
             *log++ = (uint32_t)(2 * j);
             left--;
         }
-        RIBBON_UNROLL for (size_t g = 0; g < vectors; g++) {
+        TAMIS_UNROLL for (size_t g = 0; g < vectors; g++) {
             l.coefficients[g] = vec_xor_if(l.coefficients[g], having[g], coefficients);
             l.value[g] = vec_xor_if(l.value[g], having[g], value);
         }
