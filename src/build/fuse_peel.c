@@ -120,7 +120,7 @@ TAMIS_TEMPLATE void add_bucket(const struct job *job, enum tamis__graph graph, b
     const size_t end = job->group->start[bucket + 1];
     for (size_t i = job->group->start[bucket]; i < end; i++) {
         const struct tamis__key_slots p = tamis__key_slots_of(graph, &geometry, hashes[i]);
-        TAMIS__EACH_SLOT
+        TAMIS_UNROLL
         for (unsigned j = 0; j < tamis__arity(graph); j++) {
             uint32_t *word = &ring[(mirrored ? flip - p.at[j] : p.at[j]) & mask];
             *word = tamis__peel_add(*word, tamis__peel_entry((uint32_t)i, j));
@@ -154,7 +154,7 @@ TAMIS_TEMPLATE void peel_chunk(const struct job *job, enum tamis__graph graph, b
         const struct tamis__key_slots p = tamis__key_slots_of(graph, &geometry, hashes[number]);
         entries[mirrored ? last - peeled : peeled] = entry;
         peeled++;
-        TAMIS__EACH_SLOT
+        TAMIS_UNROLL
         for (unsigned j = 0; j < tamis__arity(graph); j++) {
             const uint32_t at = (mirrored ? flip - p.at[j] : p.at[j]) & mask;
             const uint32_t left = tamis__peel_take(ring[at], tamis__peel_entry(number, j));

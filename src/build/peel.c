@@ -22,7 +22,7 @@ void tamis__order_free(struct tamis__order *order, const tamis_allocator *a) {
 TAMIS_TEMPLATE uint32_t seen_with(enum tamis__graph graph, const struct tamis__key_slots *p,
                                   const uint32_t *words) {
     uint32_t seen = 0;
-    TAMIS__EACH_SLOT
+    TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
         seen |= tamis__peel_add(words[p->at[j]], 0);
     }
@@ -40,7 +40,7 @@ TAMIS_TEMPLATE bool count_graph(enum tamis__graph graph, const struct tamis__geo
     for (size_t i = 0; i < count; i++) {
         const struct tamis__key_slots p = tamis__key_slots_of(graph, &geometry, hashes[i]);
         if (lenient && tamis__peel_crowded(seen_with(graph, &p, words))) continue;
-        TAMIS__EACH_SLOT
+        TAMIS_UNROLL
         for (unsigned j = 0; j < tamis__arity(graph); j++) {
             uint32_t *word = &words[p.at[j]];
             *word = tamis__peel_add(*word, tamis__peel_entry((uint32_t)i, j));
@@ -80,7 +80,7 @@ TAMIS_TEMPLATE size_t run_graph(enum tamis__graph graph, const struct tamis__geo
         const uint32_t number = tamis__peel_number(entry);
         const struct tamis__key_slots p = tamis__key_slots_of(graph, &geometry, hashes[number]);
         queue[peeled++] = entry;
-        TAMIS__EACH_SLOT
+        TAMIS_UNROLL
         for (unsigned j = 0; j < tamis__arity(graph); j++) {
             const uint64_t at = p.at[j] - base;
             const uint32_t left = tamis__peel_take(words[at], tamis__peel_entry(number, j));
@@ -160,7 +160,7 @@ TAMIS_TEMPLATE void assign_keys(const struct assignment *t, enum tamis__graph gr
         const struct tamis__key_slots p =
             tamis__key_slots_of(graph, &geometry, hashes[tamis__peel_number(entry)]);
         uint32_t fingerprint = p.fingerprint, at[TAMIS__ARITY_MAX];
-        TAMIS__EACH_SLOT
+        TAMIS_UNROLL
         for (unsigned j = 0; j < tamis__arity(graph); j++) {
             at[j] = p.at[j];
             fingerprint ^=

@@ -45,10 +45,6 @@ enum tamis__graph { TAMIS__XOR3, TAMIS__FUSE3, TAMIS__FUSE4 };
 
 #define TAMIS__ARITY_MAX 4
 
-/* Before a loop over the slots of a key: gcc 12 unrolls it with -O3 only, and a build takes a third
- * longer if it does not. */
-#define TAMIS__EACH_SLOT _Pragma("GCC unroll 4")
-
 TAMIS_TEMPLATE unsigned tamis__arity(enum tamis__graph graph) {
     return graph == TAMIS__FUSE4 ? 4 : 3;
 }
@@ -102,7 +98,7 @@ TAMIS_TEMPLATE struct tamis__key_slots tamis__key_slots_of(enum tamis__graph gra
     const uint32_t first = (uint32_t)tamis__range(hash, g->range);
     const unsigned bits = graph == TAMIS__FUSE3 ? TAMIS__FUSE3_LG_MAX : TAMIS__FUSE4_LG_MAX;
     p.at[0] = first;
-    TAMIS__EACH_SLOT
+    TAMIS_UNROLL
     for (unsigned j = 1; j < tamis__arity(graph); j++) {
         p.at[j] = (first + j * segment) ^ ((uint32_t)(x >> (64 - j * bits)) & mask);
     }

@@ -108,6 +108,7 @@ TAMIS_TEMPLATE bool tamis__peeled_match(const uint8_t *table, const struct tamis
                                         enum tamis__graph graph, enum tamis__access access,
                                         unsigned width) {
     uint32_t fingerprint = p->fingerprint;
+    TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
         fingerprint ^= tamis__fingerprint_load(table, p->at[j], access, width);
     }
@@ -174,6 +175,7 @@ TAMIS_TEMPLATE void tamis__peeled_request(const tamis_filter *f, uint64_t hash,
     if (!tamis__peeled_has_array(key->shard)) return;
     const struct tamis__geometry g = tamis__peeled_geometry(key->shard);
     key->places = tamis__key_slots_of(graph, &g, key->inner);
+    TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
         TAMIS_PREFETCH(key->shard->table +
                        tamis__fingerprint_byte(key->places.at[j], access, width));
