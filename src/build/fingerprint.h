@@ -61,11 +61,11 @@ TAMIS_TEMPLATE uint64_t tamis__fingerprint_byte(uint64_t slot, enum tamis__acces
 /* Fingerprint `slot`, with bits of its neighbours above it: xor first, mask once. */
 TAMIS_TEMPLATE uint32_t tamis__fingerprint_load(const uint8_t *table, uint64_t slot,
                                                 enum tamis__access access, unsigned width) {
+    if (access == TAMIS__BYTE) return table[slot];
+    if (access == TAMIS__HALF) return tamis__load16(table + 2 * slot);
+    if (access == TAMIS__WORD) return tamis__load32(table + 4 * slot);
     const uint64_t bit = tamis__fingerprint_bit(slot, access, width);
     const uint8_t *at = table + bit / 8;
-    if (access == TAMIS__BYTE) return *at;
-    if (access == TAMIS__HALF) return tamis__load16(at);
-    if (access == TAMIS__WORD) return tamis__load32(at);
     if (access == TAMIS__PACKED) return tamis__load32(at) >> bit % 8;
     return (uint32_t)(tamis__load64(at) >> bit % 8);
 }

@@ -49,13 +49,18 @@ TAMIS_TEMPLATE uint64_t tamis__range(uint64_t hash, uint64_t range) {
 
 /* A bijection of 64 bits in which every output bit depends on every input bit (the
  * finaliser of MurmurHash3 with the constants that David Stafford found best, "mix 13"). */
-TAMIS_TEMPLATE uint64_t tamis__mix64(uint64_t x) {
+#define TAMIS_MIX_FIRST UINT64_C(0xbf58476d1ce4e5b9)
+#define TAMIS_MIX_SECOND UINT64_C(0x94d049bb133111eb)
+TAMIS_TEMPLATE uint64_t tamis__mix64_with(uint64_t x, uint64_t first, uint64_t second) {
     x ^= x >> 30;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x *= first;
     x ^= x >> 27;
-    x *= UINT64_C(0x94d049bb133111eb);
+    x *= second;
     x ^= x >> 31;
     return x;
+}
+TAMIS_TEMPLATE uint64_t tamis__mix64(uint64_t x) {
+    return tamis__mix64_with(x, TAMIS_MIX_FIRST, TAMIS_MIX_SECOND);
 }
 
 /* The inverse of tamis__mix64. */

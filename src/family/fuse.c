@@ -26,7 +26,6 @@
  *         8 for the hash, 4 for the order, and first the rings of the sweeps (or words for all
  *         slots, for a smaller set), then the unpacked fingerprints of odd widths. */
 #include "build/fuse_peel.h"
-#include "core/cpu.h"
 #include "family/peeled.h"
 
 /* From this size on a build works in sweeps.  Below, the words of all slots take less memory than
@@ -101,9 +100,9 @@ static const struct tamis__ops *fuse_ops(const struct tamis__shape *shape, uint3
                                          bool shared) {
     (void)shared;
     const enum tamis__access access = tamis__access_of((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
-    const bool vectors = (cpu & (TAMIS__CPU_AVX2 | TAMIS__CPU_NEON)) != 0;
-    return shape->word[TAMIS__PEELED_ARITY] == 3 ? &fuse3_ops[access][vectors]
-                                                 : &fuse4_ops[access][vectors];
+    const enum tamis__peeled_path path = tamis__peeled_path_of(cpu);
+    return shape->word[TAMIS__PEELED_ARITY] == 3 ? &fuse3_ops[access][path].any
+                                                 : &fuse4_ops[access][path].any;
 }
 
 /* ---- the family */

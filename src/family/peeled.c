@@ -12,6 +12,11 @@
 /* Attempts at peeling all keys. */
 #define ATTEMPTS 24
 
+const struct tamis__peeled_constants tamis__peeled_constants = {
+    .mix = {TAMIS_MIX_FIRST, TAMIS_MIX_SECOND},
+    .second_fold = TAMIS__XOR_SECOND_FOLD,
+};
+
 static uint64_t salt_of(unsigned attempt) {
     return tamis__mix64(UINT64_C(0x9e3779b97f4a7c15) * (attempt + 1)) | 1;
 }
@@ -229,15 +234,32 @@ bool tamis__peeled_check_shard(const struct tamis__shard_maker *maker,
     return listed == 0 && tamis__linear_check(&linear, array);
 }
 
+static struct tamis__peeled_one one_of(const tamis_filter *f, const struct tamis__shard *shard) {
+    const enum tamis__graph graph = graph_of((const void *)f->family->shards, &f->shape);
+    const struct tamis__geometry g = tamis__peeled_geometry(shard);
+    struct tamis__peeled_one one = {.array = shard->table,
+                                    .salt = g.salt,
+                                    .range = g.range,
+                                    .width = f->shape.word[TAMIS__PEELED_WIDTH]};
+    for (unsigned j = 0; j < TAMIS__ARITY_MAX; j++) {
+        one.step[j] = graph == TAMIS__XOR3 ? j * g.segment : g.segment;
+        one.bound[j] = graph == TAMIS__XOR3 ? g.segment : g.segment - 1;
+    }
+    return one;
+}
+
 tamis_status tamis__peeled_attach(tamis_filter *f) {
     const tamis_status status = tamis__shards_attach(f);
     if (status != TAMIS_OK) return status;
     struct tamis__peeled_filter *filter = (struct tamis__peeled_filter *)f;
-    filter->plain = true;
+    const struct tamis__shard *shards = filter->base.shards;
+    const struct tamis__peeled_ops *ops = (const struct tamis__peeled_ops *)f->ops;
+    bool plain = true;
     for (uint64_t i = 0; i < (uint64_t)1 << filter->base.lg_shards; i++) {
-        const struct tamis__shard *shard = &filter->base.shards[i];
-        filter->plain &= tamis__peeled_has_array(shard) && shard->word[TAMIS__PEELED_LISTED] == 0;
+        plain &= tamis__peeled_has_array(&shards[i]) && shards[i].word[TAMIS__PEELED_LISTED] == 0;
     }
+    filter->one = one_of(f, &shards[0]);
+    if (plain) f->ops = filter->base.lg_shards == 0 ? &ops->one : &ops->plain;
     return TAMIS_OK;
 }
 

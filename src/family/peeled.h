@@ -29,18 +29,41 @@
  *     word[3]  slots of a key
  *
  * A query reads one fingerprint per slot, all at known addresses, so it is bound by memory: a
- * batch on a table out of cache prefetches the lines of a key well before it reads them. */
+ * batch on a table out of cache prefetches the lines of a key well before it reads them.  Batches
+ * with vectors are in peeled_kernel.h.  Attaching to a table chooses the operations: those for any
+ * table; or vectors, if every shard has an array and none has a list; and if there is one shard, a
+ * single lookup that reads all it needs from the object (34 instructions for three slots of a
+ * byte). */
 #ifndef TAMIS_FAMILY_PEELED_H
 #define TAMIS_FAMILY_PEELED_H
 
 #include "build/peel.h"
 #include "build/shards.h"
+#include "core/cpu.h"
+
+/* What a single lookup reads of a filter that is one array.  What is needed for several slots is
+ * here once for each, so that every use is an operand in memory, without a load before it. */
+struct tamis__peeled_one {
+    const uint8_t *array;
+    uint64_t salt, range;
+    uint64_t step[TAMIS__ARITY_MAX];  /* fuse: the segment; xor: where block j begins */
+    uint64_t bound[TAMIS__ARITY_MAX]; /* fuse: the segment less one; xor: slots of a block */
+    uint64_t width;
+};
 
 /* The object. */
 struct tamis__peeled_filter {
     struct tamis__static base;
-    bool plain; /* every shard has an array, and none has a list */
+    struct tamis__peeled_one one; /* of the first shard */
 };
+
+/* An operand in memory saves a single lookup the instruction that moves a constant to a register.
+ * Compilers must not see the values, so they are defined in a file without lookups (peeled.c). */
+struct tamis__peeled_constants {
+    uint64_t mix[2], second_fold;
+};
+extern const struct tamis__peeled_constants tamis__peeled_constants
+    __attribute__((visibility("hidden")));
 
 enum { TAMIS__PEELED_WIDTH = TAMIS__STATIC_OWN, TAMIS__PEELED_ARITY };
 enum {
@@ -228,84 +251,163 @@ TAMIS_TEMPLATE size_t tamis__peeled_contains_batch(const tamis_filter *f, const 
                     : tamis__peeled_batch_far(f, hashes, count, answers, graph, access);
 }
 
-#if defined(TAMIS_HAVE_AVX2) && defined(__LP64__)
-#define TAMIS__PEELED_AVX2 1
-/* The same for any width, if the filter is plain; in peeled_avx2.c. */
-size_t tamis__peeled_batch_avx2(const tamis_filter *f, const uint64_t *hashes, size_t count,
-                                bool *answers, enum tamis__graph graph);
-#endif
+/* ---- single lookups in a filter that is one array: tamis__key_slots_of and tamis__peeled_match in
+ * fewer instructions */
 
-#if defined(TAMIS_HAVE_NEON)
-/* The same, in peeled_neon.c. */
-size_t tamis__xor3_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi, size_t count,
-                        bool *answers);
-size_t tamis__fuse3_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
-                         size_t count, bool *answers);
-size_t tamis__fuse4_neon(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
-                         size_t count, bool *answers);
-#endif
-
-/* What the operations with vectors do. */
-TAMIS_TEMPLATE size_t tamis__peeled_batch_fast(const tamis_filter *f, const uint64_t *hashes,
-                                               size_t count, bool *answers, enum tamis__graph graph,
-                                               enum tamis__access access) {
-#if defined(TAMIS__PEELED_AVX2)
-    if (TAMIS_LIKELY(((const struct tamis__peeled_filter *)f)->plain)) {
-        return tamis__peeled_batch_avx2(f, hashes, count, answers, graph);
-    }
-#endif
-#if defined(TAMIS_HAVE_NEON)
-    if (TAMIS_LIKELY(((const struct tamis__peeled_filter *)f)->plain)) {
-        if (graph == TAMIS__XOR3) return tamis__xor3_neon(f, hashes, NULL, count, answers);
-        return graph == TAMIS__FUSE3 ? tamis__fuse3_neon(f, hashes, NULL, count, answers)
-                                     : tamis__fuse4_neon(f, hashes, NULL, count, answers);
-    }
-#endif
-    return tamis__peeled_contains_batch(f, hashes, count, answers, graph, access);
+TAMIS_TEMPLATE uint32_t tamis__peeled_xor_one(const struct tamis__peeled_one *one, uint64_t g,
+                                              enum tamis__access access, unsigned width) {
+    const uint64_t x = tamis__fold(g, one->salt);
+    const uint64_t y = tamis__fold(x, tamis__peeled_constants.second_fold);
+    const uint64_t first = (x >> 32) * one->bound[0] >> 32;
+    const uint64_t second = one->step[1] + ((uint32_t)x * one->bound[1] >> 32);
+    const uint64_t third = one->step[2] + ((y >> 32) * one->bound[2] >> 32);
+    return (uint32_t)y ^ tamis__fingerprint_load(one->array, first, access, width) ^
+           tamis__fingerprint_load(one->array, second, access, width) ^
+           tamis__fingerprint_load(one->array, third, access, width);
 }
 
-/* ---- operations: portable and with vectors for each access; wrappers only */
+TAMIS_TEMPLATE uint32_t tamis__peeled_fuse_one(const struct tamis__peeled_one *one, uint64_t g,
+                                               enum tamis__graph graph, enum tamis__access access,
+                                               unsigned width) {
+    const unsigned bits = graph == TAMIS__FUSE3 ? TAMIS__FUSE3_LG_MAX : TAMIS__FUSE4_LG_MAX;
+    const uint64_t x = tamis__fold(g, one->salt);
+    uint64_t first = tamis__range(g, one->range);
+    uint32_t fingerprint = (uint32_t)x ^ tamis__fingerprint_load(one->array, first, access, width);
+    TAMIS_UNROLL
+    for (unsigned j = 1; j < tamis__arity(graph); j++) {
+        first += one->step[j];
+        const uint64_t slot = first ^ (x >> (64 - j * bits) & one->bound[j]);
+        fingerprint ^= tamis__fingerprint_load(one->array, slot, access, width);
+    }
+    return fingerprint;
+}
 
-#if defined(TAMIS_HAVE_NEON)
-#define TAMIS__PEELED_PATH "neon"
-#else
-#define TAMIS__PEELED_PATH "avx2"
+TAMIS_TEMPLATE bool tamis__peeled_contains_one(const tamis_filter *f, uint64_t hash,
+                                               enum tamis__graph graph, enum tamis__access access) {
+    const struct tamis__peeled_one *one = &((const struct tamis__peeled_filter *)f)->one;
+    const struct tamis__peeled_constants *c = &tamis__peeled_constants;
+    const unsigned width = (unsigned)one->width;
+    const uint64_t g = tamis__mix64_with(hash, c->mix[0], c->mix[1]);
+    const uint32_t fingerprint = graph == TAMIS__XOR3
+                                     ? tamis__peeled_xor_one(one, g, access, width)
+                                     : tamis__peeled_fuse_one(one, g, graph, access, width);
+    return (fingerprint & tamis__fingerprint_mask(access, width)) == 0;
+}
+
+/* ---- batches with vectors, of any width, for filters in which every shard has an array and none
+ * has a list */
+
+typedef size_t tamis__peeled_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
+                                   size_t count, bool *answers);
+
+enum tamis__peeled_path {
+    TAMIS__PEELED_PORTABLE,
+#if defined(TAMIS_HAVE_AVX2) && defined(__LP64__)
+#define TAMIS__PEELED_AVX2 1
+    TAMIS__PEELED_PATH_AVX2,
 #endif
+#if defined(TAMIS_HAVE_AVX512) && defined(__LP64__)
+#define TAMIS__PEELED_AVX512 1
+    TAMIS__PEELED_PATH_AVX512,
+    TAMIS__PEELED_PATH_GATHER, /* AVX-512 where gathers are fast */
+#endif
+#if defined(TAMIS_HAVE_NEON)
+    TAMIS__PEELED_PATH_NEON,
+#endif
+    TAMIS__PEELED_PATHS
+};
+
+static inline enum tamis__peeled_path tamis__peeled_path_of(uint32_t cpu) {
+#if defined(TAMIS__PEELED_AVX512)
+    if ((cpu & TAMIS__CPU_AVX512) != 0 && (cpu & TAMIS__CPU_GATHER) != 0) {
+        return TAMIS__PEELED_PATH_GATHER;
+    }
+    if ((cpu & TAMIS__CPU_AVX512) != 0) return TAMIS__PEELED_PATH_AVX512;
+#endif
+#if defined(TAMIS__PEELED_AVX2)
+    if ((cpu & TAMIS__CPU_AVX2) != 0) return TAMIS__PEELED_PATH_AVX2;
+#endif
+#if defined(TAMIS_HAVE_NEON)
+    if ((cpu & TAMIS__CPU_NEON) != 0) return TAMIS__PEELED_PATH_NEON;
+#endif
+    (void)cpu;
+    return TAMIS__PEELED_PORTABLE;
+}
+
+/* By graph: peeled_avx2.c, peeled_avx512.c and peeled_neon.c. */
+#if defined(TAMIS__PEELED_AVX2)
+tamis__peeled_batch tamis__xor3_avx2, tamis__fuse3_avx2, tamis__fuse4_avx2;
+#define TAMIS__PEELED_ROW_AVX2(NAME, GRAPH) \
+    [TAMIS__PEELED_PATH_AVX2] = TAMIS__PEELED_ROW(NAME, "avx2", tamis__##GRAPH##_avx2),
+#else
+#define TAMIS__PEELED_ROW_AVX2(NAME, GRAPH)
+#endif
+#if defined(TAMIS__PEELED_AVX512)
+tamis__peeled_batch tamis__xor3_avx512, tamis__fuse3_avx512, tamis__fuse4_avx512;
+tamis__peeled_batch tamis__xor3_gather, tamis__fuse3_gather, tamis__fuse4_gather;
+#define TAMIS__PEELED_ROW_AVX512(NAME, GRAPH)                                                 \
+    [TAMIS__PEELED_PATH_AVX512] = TAMIS__PEELED_ROW(NAME, "avx512", tamis__##GRAPH##_avx512), \
+    [TAMIS__PEELED_PATH_GATHER] = TAMIS__PEELED_ROW(NAME, "avx512", tamis__##GRAPH##_gather),
+#else
+#define TAMIS__PEELED_ROW_AVX512(NAME, GRAPH)
+#endif
+#if defined(TAMIS_HAVE_NEON)
+tamis__peeled_batch tamis__xor3_neon, tamis__fuse3_neon, tamis__fuse4_neon;
+#define TAMIS__PEELED_ROW_NEON(NAME, GRAPH) \
+    [TAMIS__PEELED_PATH_NEON] = TAMIS__PEELED_ROW(NAME, "neon", tamis__##GRAPH##_neon),
+#else
+#define TAMIS__PEELED_ROW_NEON(NAME, GRAPH)
+#endif
+
+/* ---- operations by access and path; wrappers only */
+
+/* Attaching to a table chooses one of these. */
+struct tamis__peeled_ops {
+    struct tamis__ops any;   /* first: before that it is this one */
+    struct tamis__ops plain; /* every shard has an array, and none has a list */
+    struct tamis__ops one;   /* plain, and one shard */
+};
 
 #define TAMIS__PEELED_INSTANCE(NAME, GRAPH, ACCESS)                                           \
     static bool NAME##_contains(const tamis_filter *f, uint64_t hash) {                       \
         return tamis__peeled_contains(f, hash, GRAPH, ACCESS);                                \
     }                                                                                         \
+    static bool NAME##_contains_one(const tamis_filter *f, uint64_t hash) {                   \
+        return tamis__peeled_contains_one(f, hash, GRAPH, ACCESS);                            \
+    }                                                                                         \
     static size_t NAME##_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi, \
                                size_t count, bool *answers) {                                 \
         (void)hi;                                                                             \
         return tamis__peeled_contains_batch(f, lo, count, answers, GRAPH, ACCESS);            \
-    }                                                                                         \
-    static size_t NAME##_fast(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,  \
-                              size_t count, bool *answers) {                                  \
-        (void)hi;                                                                             \
-        return tamis__peeled_batch_fast(f, lo, count, answers, GRAPH, ACCESS);                \
     }
 
-#define TAMIS__PEELED_ENTRY(NAME)                                                          \
-    {                                                                                      \
-        {.path = "portable", .contains = NAME##_contains, .contains_batch = NAME##_batch}, \
-            {.path = TAMIS__PEELED_PATH,                                                   \
-             .contains = NAME##_contains,                                                  \
-             .contains_batch = NAME##_fast},                                               \
+#define TAMIS__PEELED_ROW(NAME, PATH, BATCH)                                                \
+    {                                                                                       \
+        .any = {.path = PATH, .contains = NAME##_contains, .contains_batch = NAME##_batch}, \
+        .plain = {.path = PATH, .contains = NAME##_contains, .contains_batch = BATCH},      \
+        .one = {.path = PATH, .contains = NAME##_contains_one, .contains_batch = BATCH},    \
     }
 
-/* Defines NAME_ops, by access and by whether there is AVX2 or NEON. */
-#define TAMIS__PEELED_OPS(NAME, GRAPH)                                        \
-    TAMIS__PEELED_INSTANCE(NAME##_byte, GRAPH, TAMIS__BYTE)                   \
-    TAMIS__PEELED_INSTANCE(NAME##_half, GRAPH, TAMIS__HALF)                   \
-    TAMIS__PEELED_INSTANCE(NAME##_word, GRAPH, TAMIS__WORD)                   \
-    TAMIS__PEELED_INSTANCE(NAME##_packed, GRAPH, TAMIS__PACKED)               \
-    TAMIS__PEELED_INSTANCE(NAME##_wide, GRAPH, TAMIS__WIDE)                   \
-    static const struct tamis__ops NAME##_ops[][2] = {                        \
-        TAMIS__PEELED_ENTRY(NAME##_byte), TAMIS__PEELED_ENTRY(NAME##_half),   \
-        TAMIS__PEELED_ENTRY(NAME##_word), TAMIS__PEELED_ENTRY(NAME##_packed), \
-        TAMIS__PEELED_ENTRY(NAME##_wide),                                     \
+#define TAMIS__PEELED_ROWS(NAME, GRAPH)                                               \
+    {                                                                                 \
+        [TAMIS__PEELED_PORTABLE] = TAMIS__PEELED_ROW(NAME, "portable", NAME##_batch), \
+        TAMIS__PEELED_ROW_AVX2(NAME, GRAPH) TAMIS__PEELED_ROW_AVX512(NAME, GRAPH)     \
+            TAMIS__PEELED_ROW_NEON(NAME, GRAPH)                                       \
+    }
+
+/* Defines NAME_ops, by access and path; NAME is also that of the vector batches. */
+#define TAMIS__PEELED_OPS(NAME, GRAPH)                                          \
+    TAMIS__PEELED_INSTANCE(NAME##_byte, GRAPH, TAMIS__BYTE)                     \
+    TAMIS__PEELED_INSTANCE(NAME##_half, GRAPH, TAMIS__HALF)                     \
+    TAMIS__PEELED_INSTANCE(NAME##_word, GRAPH, TAMIS__WORD)                     \
+    TAMIS__PEELED_INSTANCE(NAME##_packed, GRAPH, TAMIS__PACKED)                 \
+    TAMIS__PEELED_INSTANCE(NAME##_wide, GRAPH, TAMIS__WIDE)                     \
+    static const struct tamis__peeled_ops NAME##_ops[][TAMIS__PEELED_PATHS] = { \
+        [TAMIS__BYTE] = TAMIS__PEELED_ROWS(NAME##_byte, NAME),                  \
+        [TAMIS__HALF] = TAMIS__PEELED_ROWS(NAME##_half, NAME),                  \
+        [TAMIS__WORD] = TAMIS__PEELED_ROWS(NAME##_word, NAME),                  \
+        [TAMIS__PACKED] = TAMIS__PEELED_ROWS(NAME##_packed, NAME),              \
+        [TAMIS__WIDE] = TAMIS__PEELED_ROWS(NAME##_wide, NAME),                  \
     };
 
 #endif

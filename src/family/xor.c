@@ -13,7 +13,6 @@
  *
  * Costs   1.23 slots per key.  A query reads 3 lines.  A build takes 17.5 bytes per key besides the
  *         filter, hashes included; 10.5 at ten million keys. */
-#include "core/cpu.h"
 #include "family/peeled.h"
 
 #define SHARD_KEYS ((uint64_t)1 << 20)
@@ -56,7 +55,7 @@ static const struct tamis__ops *xor_ops(const struct tamis__shape *shape, uint32
                                         bool shared) {
     (void)shared;
     const enum tamis__access access = tamis__access_of((unsigned)shape->word[TAMIS__PEELED_WIDTH]);
-    return &xor3_ops[access][(cpu & (TAMIS__CPU_AVX2 | TAMIS__CPU_NEON)) != 0];
+    return &xor3_ops[access][tamis__peeled_path_of(cpu)].any;
 }
 
 /* ---- the family */

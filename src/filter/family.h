@@ -243,8 +243,9 @@ struct tamis__family {
     /* The operations for a shape: `cpu` has TAMIS__CPU_* bits.  NULL: `only_ops` for all. */
     const struct tamis__ops *(*ops)(const struct tamis__shape *shape, uint32_t cpu, bool shared);
     const struct tamis__ops *only_ops;
-    /* Called when shape, table and ops are set: derives the other fields of the object.  The table
-     * may be untrusted: E_CORRUPT if its contents are inconsistent.  May be NULL. */
+    /* Called when shape, table and ops are set: derives the other fields of the object, and may
+     * choose other ops.  The table may be untrusted: E_CORRUPT if its contents are inconsistent.
+     * May be NULL. */
     tamis_status (*attach)(tamis_filter *f);
     /* Frees what attach and later operations allocated, not the table.  May be NULL. */
     void (*detach)(tamis_filter *f);

@@ -49,8 +49,9 @@ static tamis_status fill(tamis_filter *f, const struct tamis__contents *c) {
     const uint32_t cpu = f->settings.portable ? 0 : tamis__cpu();
     f->ops = f->family->ops == NULL ? f->family->only_ops
                                     : f->family->ops(&f->shape, cpu, f->settings.shared);
+    status = f->family->attach == NULL ? TAMIS_OK : f->family->attach(f);
     tamis__calls_attach(f);
-    return f->family->attach == NULL ? TAMIS_OK : f->family->attach(f);
+    return status;
 }
 
 static tamis_status check(const struct tamis__contents *c, const struct tamis__settings *settings) {
