@@ -12,10 +12,11 @@
 #define LANES 4
 
 /* In groups (peeled_kernel.h). */
-#define AHEAD_FAR 8
+#define AHEAD_FAR 16
 #define AHEAD_NEAR 4
 #define LATE 2
 #define DELAY 4
+#define RING 32
 
 #define FETCHED TAMIS__PEELED_NEAR_BYTES
 

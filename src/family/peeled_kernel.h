@@ -6,6 +6,7 @@
  *     PEELED_TEMPLATE   TAMIS_TEMPLATE with that attribute
  *     LANES             the keys of a vector, one in each lane of 64 bits
  *     AHEAD_NEAR, AHEAD_FAR, LATE, DELAY   distances between the steps of a group, in groups
+ *     RING              groups in the ring: a power of two, at least AHEAD_FAR + DELAY
  *     FETCHED           the size of table from which lines are prefetched, and groups AHEAD_FAR
  *     vector            the type, and arithmetic on it: see peeled_avx2.c
  *
@@ -31,8 +32,8 @@
 
 #include "family/peeled.h"
 
-/* At least the largest AHEAD_FAR and DELAY together, a power of two. */
-#define RING 16
+static_assert(RING >= AHEAD_FAR + DELAY && RING >= AHEAD_NEAR + DELAY,
+              "a group is prepared when another has left its place");
 
 #define UNROLL_LANES _Pragma("GCC unroll 8")
 
@@ -162,7 +163,7 @@ PEELED_TEMPLATE void fetch(const struct peeled_table *t, enum tamis__graph graph
     TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
         UNROLL_LANES
-        for (unsigned k = 0; k < LANES; k++) TAMIS_PREFETCH(t->bytes + to->byte[j][k]);
+        for (unsigned k = 0; k < LANES; k++) TAMIS_PREFETCH_FAR(t->bytes + to->byte[j][k]);
     }
 }
 
