@@ -24,9 +24,8 @@
 /* Prefetch for reading, and for writing. */
 #define TAMIS_PREFETCH(address) __builtin_prefetch((address), 0, 3)
 #define TAMIS_PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
-/* For reading, into the second-level cache.  On Zen 4 that does not take one of the 24 buffers of
- * misses in the first level, so memory out of cache takes half of the time: independent lines of
- * 113 MB 4.0 instead of 9.0 ns each. */
+/* For reading, into the second-level cache.  On Zen 4 more of these can be outstanding, it seems:
+ * independent lines of 113 MB take 4.0 instead of 9.0 ns each. */
 #if defined(__x86_64__)
 #define TAMIS_PREFETCH_FAR(address) __builtin_prefetch((address), 0, 2)
 #else
