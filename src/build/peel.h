@@ -49,11 +49,6 @@ TAMIS_TEMPLATE unsigned tamis__arity(enum tamis__graph graph) {
     return graph == TAMIS__FUSE4 ? 4 : 3;
 }
 
-/* Before a loop over the slots of a key.  With -O2 gcc 12 unrolls none of them: it stores the slots
- * as words and copies them as a vector, which waits for the stores (a lookup took 24 instead of
- * 7 ns, a build 54 instead of 20). */
-#define TAMIS_UNROLL _Pragma("GCC unroll 4")
-
 /* The longest segments: as many bits of the fold as an offset has. */
 #define TAMIS__FUSE3_LG_MAX 13
 #define TAMIS__FUSE4_LG_MAX 12

@@ -94,7 +94,7 @@ static_assert(offsetof(struct tamis__shard, word) - offsetof(struct tamis__shard
 /* The geometries of four shards, transposed: one lane per shard. */
 PEELED_TEMPLATE struct lanes lanes_at(const struct peeled_table *t, const uint64_t at[LANES]) {
     __m256i row[LANES];
-    UNROLL_LANES
+    TAMIS_UNROLL
     for (unsigned k = 0; k < LANES; k++) {
         row[k] = _mm256_loadu_si256((const __m256i *)(const void *)&t->shards[at[k]].table);
     }

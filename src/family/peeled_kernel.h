@@ -35,8 +35,6 @@
 static_assert(RING >= AHEAD_FAR + DELAY && RING >= AHEAD_NEAR + DELAY,
               "a group is prepared when another has left its place");
 
-#define UNROLL_LANES _Pragma("GCC unroll 8")
-
 /* How the fingerprints of a width are loaded: bytes; or 32 or 64 bits, and shifted. */
 enum loads { BYTES, WORDS, LONG_WORDS };
 
@@ -162,7 +160,7 @@ PEELED_TEMPLATE void fetch(const struct peeled_table *t, enum tamis__graph graph
                            const struct targets *to) {
     TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
-        UNROLL_LANES
+        TAMIS_UNROLL
         for (unsigned k = 0; k < LANES; k++) TAMIS_PREFETCH_FAR(t->bytes + to->byte[j][k]);
     }
 }
@@ -175,7 +173,7 @@ PEELED_TEMPLATE void collect(const struct peeled_table *t, enum tamis__graph gra
         gather_bytes(t->bytes, to, graph, found);
         return;
     }
-    UNROLL_LANES
+    TAMIS_UNROLL
     for (unsigned k = 0; k < LANES; k++) {
         uint8_t byte = t->bytes[to->byte[0][k]];
         TAMIS_UNROLL
