@@ -124,6 +124,15 @@ double bench_steps(void (*job)(void *context), void *context) {
 #define AHEAD 64
 #define LINE_WORDS 8
 
+/* The hints that are fastest on the machines measured: what the library uses, too. */
+#if defined(__x86_64__)
+#define FETCH(address) __builtin_prefetch((address), 0, 2)
+#define FETCH_WRITE(address) __builtin_prefetch((address), 0, 2)
+#else
+#define FETCH(address) __builtin_prefetch((address), 0, 3)
+#define FETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
+#endif
+
 static uint64_t line_of(uint64_t key, uint64_t count) {
     __extension__ typedef unsigned __int128 wide;
     return (uint64_t)((wide)key * count >> 64) * LINE_WORDS;
@@ -134,10 +143,10 @@ uint64_t bench_limit_read(const uint64_t *lines, size_t count, const uint64_t *k
     uint64_t sum = 0;
     size_t ahead = from;
     for (; ahead < to && ahead < from + AHEAD; ahead++) {
-        __builtin_prefetch(lines + line_of(keys[ahead], count));
+        FETCH(lines + line_of(keys[ahead], count));
     }
     for (size_t i = from; i < to; i++, ahead++) {
-        if (ahead < to) __builtin_prefetch(lines + line_of(keys[ahead], count));
+        if (ahead < to) FETCH(lines + line_of(keys[ahead], count));
         sum += lines[line_of(keys[i], count)];
     }
     return sum;
@@ -147,10 +156,10 @@ void bench_limit_write(uint64_t *lines, size_t count, const uint64_t *keys, size
                        size_t to) {
     size_t ahead = from;
     for (; ahead < to && ahead < from + AHEAD; ahead++) {
-        __builtin_prefetch(lines + line_of(keys[ahead], count), 1);
+        FETCH_WRITE(lines + line_of(keys[ahead], count));
     }
     for (size_t i = from; i < to; i++, ahead++) {
-        if (ahead < to) __builtin_prefetch(lines + line_of(keys[ahead], count), 1);
+        if (ahead < to) FETCH_WRITE(lines + line_of(keys[ahead], count));
         lines[line_of(keys[i], count)] |= keys[i];
     }
 }

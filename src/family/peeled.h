@@ -200,8 +200,8 @@ TAMIS_TEMPLATE void tamis__peeled_request(const tamis_filter *f, uint64_t hash,
     key->places = tamis__key_slots_of(graph, &g, key->inner);
     TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
-        TAMIS_PREFETCH_FAR(key->shard->table +
-                           tamis__fingerprint_byte(key->places.at[j], access, width));
+        TAMIS_PREFETCH(key->shard->table +
+                       tamis__fingerprint_byte(key->places.at[j], access, width));
     }
 }
 

@@ -161,7 +161,7 @@ PEELED_TEMPLATE void fetch(const struct peeled_table *t, enum tamis__graph graph
     TAMIS_UNROLL
     for (unsigned j = 0; j < tamis__arity(graph); j++) {
         TAMIS_UNROLL
-        for (unsigned k = 0; k < LANES; k++) TAMIS_PREFETCH_FAR(t->bytes + to->byte[j][k]);
+        for (unsigned k = 0; k < LANES; k++) TAMIS_PREFETCH(t->bytes + to->byte[j][k]);
     }
 }
 
