@@ -3,7 +3,7 @@
  * A key is compared four columns at a time.  A batch in a filter of one shard (up to 4 million
  * keys, where instructions matter more than memory) is also located four keys at a time: in cache
  * 11 ns per key instead of 14. */
-#include "family/ribbon.h"
+#include "family/ribbon_one.h"
 
 #if defined(TAMIS_HAVE_AVX2)
 #include "core/avx2.h"
@@ -59,22 +59,6 @@ TAMIS_TARGET_AVX2 static bool contains_avx2(const tamis_filter *f, uint64_t hash
 }
 
 /* ---- four keys */
-
-/* A shard with more segments than its intended size has takes the other path. */
-#define SEGMENTS_LG_MAX 5
-
-/* A filter of one shard: the numbers of its layer 0. */
-struct one_shard {
-    const struct tamis__ribbon_shard *shard;
-    struct tamis__ribbon_form form;
-    uint64_t threshold[1 << SEGMENTS_LG_MAX];
-};
-
-/* Located keys, as tamis__ribbon_location, but as one array per field, as vectors write them. */
-struct locations {
-    uint64_t block[TAMIS__RIBBON_AHEAD], hash[TAMIS__RIBBON_AHEAD];
-    uint64_t columns[TAMIS__RIBBON_AHEAD], shift[TAMIS__RIBBON_AHEAD];
-};
 
 /* tamis__ribbon_slot; shifts by 64, for a layer of one segment, give 0. */
 TAMIS_AVX2_TEMPLATE __m256i four_slots(const struct tamis__ribbon_layer *layer, __m256i hash,
@@ -135,15 +119,7 @@ TAMIS_AVX2_TEMPLATE void four_locate(const struct one_shard *f, const uint64_t *
     four_store(to->hash + at, hash);
     four_store(to->columns + at, _mm256_add_epi64(columns, _mm256_cmpgt_epi64(narrow, block)));
     four_store(to->shift + at, _mm256_and_si256(slot, tamis__avx2_all(TAMIS__RIBBON_BLOCK - 1)));
-    for (unsigned bumped = four_bumped(f, slot, segment); bumped != 0; bumped &= bumped - 1) {
-        const size_t i = at + tamis__ctz(bumped);
-        const struct tamis__ribbon_location location =
-            tamis__ribbon_locate_deep(f->shard, f->form, to->hash[i]);
-        to->block[i] = (uint64_t)(uintptr_t)location.block;
-        to->hash[i] = location.hash;
-        to->columns[i] = location.columns;
-        to->shift[i] = location.shift;
-    }
+    locate_bumped(f, four_bumped(f, slot, segment), to, at);
 }
 
 TAMIS_AVX2_TEMPLATE struct tamis__ribbon_location location_at(const struct locations *l, size_t i) {
@@ -160,10 +136,7 @@ TAMIS_TARGET_AVX2 static size_t contains_fours(const struct one_shard *f, const 
         const size_t rest = count - at;
         const size_t now = rest < TAMIS__RIBBON_AHEAD ? rest : TAMIS__RIBBON_AHEAD;
         for (size_t i = 0; i < now; i += 4) four_locate(f, h + at + i, &located[turn], i);
-        for (size_t i = 0; i < now; i++) {
-            const struct tamis__ribbon_location location = location_at(&located[turn], i);
-            if (location.block != NULL) tamis__ribbon_prefetch(&location);
-        }
+        for (size_t i = 0; i < now; i++) prefetch_located(&located[turn], i);
         for (size_t i = 0; i < waiting; i++) {
             const struct tamis__ribbon_location location = location_at(&located[turn ^ 1], i);
             const bool answer = tamis__ribbon_location_matches(&location, f->form, match_avx2);
@@ -176,27 +149,15 @@ TAMIS_TARGET_AVX2 static size_t contains_fours(const struct one_shard *f, const 
     return found;
 }
 
-/* Does this filter fit the four-key path?  Its products have 32 bits. */
-static bool has_one_shard(const struct tamis__ribbon *f) {
-    const struct tamis__ribbon_layer *layer = &f->shards[0].layer[0];
-    return f->base.lg_shards == 0 && layer->slots != 0 && layer->lg_segments <= SEGMENTS_LG_MAX;
-}
-
 TAMIS_TARGET_AVX2 static size_t contains_batch_avx2(const tamis_filter *filter, const uint64_t *lo,
                                                     const uint64_t *hi, size_t count,
                                                     bool *answers) {
-    const struct tamis__ribbon *f = (const struct tamis__ribbon *)(const void *)filter;
-    (void)hi;
+    struct one_shard one;
     size_t done = 0, found = 0;
-    if (count >= TAMIS__RIBBON_AHEAD && has_one_shard(f)) {
-        struct one_shard only = {.shard = &f->shards[0],
-                                 .form = tamis__ribbon_form_of(&filter->shape)};
-        const struct tamis__ribbon_layer *layer = &only.shard->layer[0];
-        for (size_t i = 0; i >> layer->lg_segments == 0; i++) {
-            only.threshold[i] = layer->thresholds[i];
-        }
+    (void)hi;
+    if (count >= TAMIS__RIBBON_AHEAD && one_shard_of(filter, &one)) {
         done = count & ~(size_t)3;
-        found = contains_fours(&only, lo, done, answers);
+        found = contains_fours(&one, lo, done, answers);
     }
     bool *others = answers == NULL ? NULL : answers + done;
     return found +

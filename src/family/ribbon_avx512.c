@@ -9,7 +9,7 @@
  *     each key      (block & low) ^ (next & high) -> ones per column -> odd? = fingerprint
  *
  * Costs   batches, 8 bits, a million keys, Zen 4: 7.1 ns per key; 9.2 with AVX2. */
-#include "family/ribbon.h"
+#include "family/ribbon_one.h"
 
 #if defined(TAMIS_HAVE_AVX512)
 #include "core/avx512.h"
@@ -46,22 +46,6 @@ TAMIS_TARGET_AVX512 static bool contains_avx512(const tamis_filter *f, uint64_t 
 }
 
 /* ---- eight keys */
-
-/* A shard with more segments than its intended size has takes the other path. */
-#define SEGMENTS_LG_MAX 5
-
-/* A filter of one shard: the numbers of its layer 0. */
-struct one_shard {
-    const struct tamis__ribbon_shard *shard;
-    struct tamis__ribbon_form form;
-    uint64_t threshold[1 << SEGMENTS_LG_MAX];
-};
-
-/* Located keys, as tamis__ribbon_location, but as one array per field, as vectors write them. */
-struct locations {
-    uint64_t block[TAMIS__RIBBON_AHEAD], hash[TAMIS__RIBBON_AHEAD];
-    uint64_t columns[TAMIS__RIBBON_AHEAD], shift[TAMIS__RIBBON_AHEAD];
-};
 
 /* tamis__ribbon_slot; shifts by 64, for a layer of one segment, give 0. */
 TAMIS_AVX512_TEMPLATE __m512i eight_slots(const struct tamis__ribbon_layer *layer, __m512i hash,
@@ -135,23 +119,7 @@ TAMIS_AVX512_TEMPLATE void eight_locate(const struct one_shard *f, const uint64_
                         _mm512_mask_sub_epi64(columns, is_narrow, columns, tamis__avx512_all(1)));
     _mm512_storeu_si512(to->shift + at,
                         _mm512_and_si512(slot, tamis__avx512_all(TAMIS__RIBBON_BLOCK - 1)));
-    for (unsigned bumped = eight_bumped(f, slot, segment); bumped != 0; bumped &= bumped - 1) {
-        const size_t i = at + tamis__ctz(bumped);
-        const struct tamis__ribbon_location location =
-            tamis__ribbon_locate_deep(f->shard, f->form, to->hash[i]);
-        to->block[i] = (uint64_t)(uintptr_t)location.block;
-        to->hash[i] = location.hash;
-        to->columns[i] = location.columns;
-        to->shift[i] = location.shift;
-    }
-}
-
-TAMIS_AVX512_TEMPLATE void eight_fetch(const struct locations *l, size_t at) {
-    for (size_t i = at; i < at + 8; i++) {
-        const struct tamis__ribbon_location location = {(const uint8_t *)(uintptr_t)l->block[i], 0,
-                                                        (uint32_t)l->columns[i], 0};
-        if (location.block != NULL) tamis__ribbon_prefetch(&location);
-    }
+    locate_bumped(f, eight_bumped(f, slot, segment), to, at);
 }
 
 /* The upper half of the product by a constant: the sum of four products of halves. */
@@ -205,7 +173,7 @@ TAMIS_TARGET_AVX512 static size_t contains_eights(const struct one_shard *f, con
         const size_t now = rest < TAMIS__RIBBON_AHEAD ? rest : TAMIS__RIBBON_AHEAD;
         for (size_t i = 0; i < now; i += 8) {
             eight_locate(f, h + at + i, &located[turn], i);
-            eight_fetch(&located[turn], i);
+            for (size_t k = i; k < i + 8; k++) prefetch_located(&located[turn], k);
         }
         for (size_t i = 0; i < waiting; i += 8) {
             bool *to = answers == NULL ? NULL : answers + (at - waiting + i);
@@ -217,27 +185,15 @@ TAMIS_TARGET_AVX512 static size_t contains_eights(const struct one_shard *f, con
     return found;
 }
 
-/* Does this filter fit the eight-key path?  Its products have 32 bits. */
-static bool has_one_shard(const struct tamis__ribbon *f) {
-    const struct tamis__ribbon_layer *layer = &f->shards[0].layer[0];
-    return f->base.lg_shards == 0 && layer->slots != 0 && layer->lg_segments <= SEGMENTS_LG_MAX;
-}
-
 TAMIS_TARGET_AVX512 static size_t contains_batch_avx512(const tamis_filter *filter,
                                                         const uint64_t *lo, const uint64_t *hi,
                                                         size_t count, bool *answers) {
-    const struct tamis__ribbon *f = (const struct tamis__ribbon *)(const void *)filter;
-    (void)hi;
+    struct one_shard one;
     size_t done = 0, found = 0;
-    if (count >= TAMIS__RIBBON_AHEAD && has_one_shard(f)) {
-        struct one_shard only = {.shard = &f->shards[0],
-                                 .form = tamis__ribbon_form_of(&filter->shape)};
-        const struct tamis__ribbon_layer *layer = &only.shard->layer[0];
-        for (size_t i = 0; i >> layer->lg_segments == 0; i++) {
-            only.threshold[i] = layer->thresholds[i];
-        }
+    (void)hi;
+    if (count >= TAMIS__RIBBON_AHEAD && one_shard_of(filter, &one)) {
         done = count & ~(size_t)7;
-        found = contains_eights(&only, lo, done, answers);
+        found = contains_eights(&one, lo, done, answers);
     }
     bool *others = answers == NULL ? NULL : answers + done;
     return found +
