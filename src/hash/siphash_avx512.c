@@ -105,7 +105,8 @@ TAMIS_AVX512_TEMPLATE __m512i sip8_masked(const void *const *keys, const size_t 
     TAMIS_UNROLL
     for (unsigned i = 0; i < LANES; i++) {
         const size_t at = 8 * block < lengths[i] ? 8 * block : lengths[i];
-        const __mmask16 mask = (__mmask16)_bzhi_u32(0xff, (unsigned)(lengths[i] - at));
+        const size_t left = lengths[i] - at < 8 ? lengths[i] - at : 8;
+        const __mmask16 mask = (__mmask16)((1u << left) - 1);
         loaded[i] = _mm_maskz_loadu_epi8(mask, (const uint8_t *)keys[i] + at);
     }
     return sip8_combine(loaded);
