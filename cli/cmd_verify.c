@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "form.h"
 #include "numbers.h"
 #include "request.h"
 #include "term.h"

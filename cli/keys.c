@@ -12,20 +12,6 @@
 #include "descriptor.h"
 #include "numbers.h"
 
-/* The choices of --as are in the order of tamis_key_type. */
-const char *key_type_name(uint32_t type) {
-    return type <= TAMIS_KEY_F64 ? option_of(OPT_AS)->choices[type] : "?";
-}
-
-bool hex_decode(const uint8_t *digits, size_t bytes, uint8_t *to) {
-    for (size_t i = 0; i < bytes; i++) {
-        const unsigned high = hex_digit(digits[2 * i]), low = hex_digit(digits[2 * i + 1]);
-        if ((high | low) >= 16) return false;
-        to[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
-}
-
 /* One byte of a delimiter or separator as it is written: itself, or \t \n \r \0 \\ \xHH. */
 static uint8_t take_byte(const char **text) {
     static const char letters[] = "tnr0\\", bytes[] = "\t\n\r\0\\";
@@ -134,34 +120,6 @@ const uint8_t *key_options_secret(const struct key_options *keys) {
 }
 
 /* ---- what the filter stores */
-
-static void separator_text(const tamis_key_form *form, char *text, size_t size) {
-    size_t used = 0;
-    for (size_t i = 0; i < form->separator_length && used + 5 < size; i++) {
-        const uint8_t byte = form->separator[i];
-        const bool plain = byte > ' ' && byte < 127 && byte != '\\';
-        const char *format = byte == '\t' ? "\\t" : plain ? "%c" : "\\x%02x";
-        used += (size_t)snprintf(text + used, size - used, format, byte);
-    }
-    text[used] = '\0';
-}
-
-void key_form_text(const tamis_key_form *form, char *text, size_t size) {
-    char separator[4 * TAMIS_SEPARATOR_MAX + 8], field[120] = "", type[32] = "";
-    separator_text(form, separator, sizeof separator);
-    if (form->field != 0) {
-        snprintf(field, sizeof field, " -t %s -F %u", separator, (unsigned)form->field);
-    }
-    if (form->type != TAMIS_KEY_BYTES) {
-        snprintf(type, sizeof type, " --as %s", key_type_name(form->type));
-    }
-    const int length =
-        snprintf(text, size, "%s%s%s%s%s%s", form->flags & TAMIS_KEY_STRIP_CR ? " --strip-cr" : "",
-                 field, form->flags & TAMIS_KEY_FOLD_CASE ? " --fold-case" : "",
-                 form->flags & TAMIS_KEY_HEX ? " --hex" : "",
-                 form->flags & TAMIS_KEY_PREHASHED ? " --prehashed" : "", type);
-    if (length > 0) memmove(text, text + 1, strlen(text));
-}
 
 static _Noreturn void contradiction(const char *path, const tamis_key_form *stored,
                                     const tamis_key_form *given) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "form.h"
 #include "numbers.h"
 #include "output.h"
 #include "suggest.h"

@@ -31,15 +31,6 @@ void block_add_span(struct block *block, struct span span) {
     block->spans[block->span_count++] = span;
 }
 
-void record_text(const uint8_t *bytes, size_t length, char *text, size_t size) {
-    size_t used = 0;
-    for (size_t i = 0; i < length && used + 8 < size; i++) {
-        const bool plain = bytes[i] >= ' ' && bytes[i] < 127;
-        used += (size_t)snprintf(text + used, size - used, plain ? "%c" : "\\x%02x", bytes[i]);
-    }
-    snprintf(text + used, size - used, "%s", used + 8 >= size ? "..." : "");
-}
-
 /* ---- inputs */
 
 static bool is_stdin(const char *name) { return strcmp(name, "-") == 0; }

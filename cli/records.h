@@ -100,9 +100,6 @@ void reader_open_selecting(struct reader *reader, const struct words *inputs, ui
 bool reader_next(struct reader *reader, struct block *block);
 void reader_close(struct reader *reader);
 
-/* A record as it can be shown: its first bytes, those that are not printable as \xHH. */
-void record_text(const uint8_t *bytes, size_t length, char *text, size_t size);
-
 /* The name of an input as it is shown: 'keys.txt' or standard input. */
 const char *input_name(const struct reader *reader, size_t input);
 
