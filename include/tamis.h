@@ -454,7 +454,8 @@ TAMIS_API void tamis_builder_hash_batch(const tamis_builder *builder, const void
  * tamis_builder_add_hash.  It may outlive the builder.  Compatible formats: E_UNSUPPORTED. */
 TAMIS_API tamis_status tamis_builder_composer(const tamis_builder *builder, tamis_composer **out);
 
-/* Number of keys added so far, duplicates included. */
+/* Number of keys added so far, duplicates included.  Several threads may call it while others add.
+ */
 TAMIS_API uint64_t tamis_builder_count(const tamis_builder *builder);
 
 /* Builds the filter.  A key that was added several times is in it once (except in compatible

@@ -421,7 +421,12 @@ tamis_status tamis_builder_composer(const tamis_builder *b, tamis_composer **out
 }
 
 uint64_t tamis_builder_count(const tamis_builder *b) {
-    return b->keys != NULL ? tamis__keys_count(b->keys) : b->count;
+    if (b->keys != NULL) return tamis__keys_count(b->keys);
+    struct tamis__mutex *mutex = (struct tamis__mutex *)&b->mutex; /* not part of the value */
+    tamis__mutex_lock(mutex);
+    const uint64_t count = b->count;
+    tamis__mutex_unlock(mutex);
+    return count;
 }
 
 /* Adds hashes, and keeps those that were added. */

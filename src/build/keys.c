@@ -65,7 +65,13 @@ unsigned tamis__keys_lg_shards(uint64_t count, uint64_t max) {
     return lg;
 }
 
-uint64_t tamis__keys_count(const struct tamis__keys *keys) { return keys->count; }
+uint64_t tamis__keys_count(const struct tamis__keys *keys) {
+    struct tamis__mutex *mutex = (struct tamis__mutex *)&keys->mutex; /* not part of the value */
+    tamis__mutex_lock(mutex);
+    const uint64_t count = keys->count;
+    tamis__mutex_unlock(mutex);
+    return count;
+}
 
 /* Bytes per hash of a shard that building takes in any static family, the hash included. */
 #define BUILD_BYTES 16
