@@ -1,0 +1,27 @@
+"""Builds the package tamis: the extension tamis._tamis and the command that `tamis` runs.
+
+Environment variables:
+  TAMIS_SYSTEM=1  links the installed libtamis (by pkg-config, otherwise -ltamis) instead of
+                  compiling the library; the command is then the installed one
+  CC, CFLAGS, CPPFLAGS, LDFLAGS  as usual
+"""
+
+import sys
+from pathlib import Path
+
+from setuptools import __version__, setup
+
+# Earlier versions ignore the metadata in pyproject.toml.
+if int(__version__.split(".")[0]) < 61:
+    sys.exit(f"setuptools {__version__} is too old: install setuptools 61 or later")
+sys.path.insert(0, str(Path(__file__).resolve().parent / "build_support"))
+import tamis_build
+
+setup(
+    version=tamis_build.version(),
+    license="Apache-2.0",
+    entry_points={"console_scripts": tamis_build.scripts()},
+    ext_modules=[tamis_build.extension()],
+    cmdclass={"build_ext": tamis_build.build_ext, "sdist": tamis_build.sdist},
+    options=tamis_build.options(),
+)
