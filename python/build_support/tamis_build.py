@@ -74,9 +74,10 @@ def optimization() -> list[str]:
 
 
 def system_flags(what: str) -> list[str]:
-    """Return what pkg-config prints about the installed libtamis, or an empty list."""
+    """Return what pkg-config (or $PKG_CONFIG) prints about the installed libtamis, or []."""
+    command = [os.environ.get("PKG_CONFIG", "pkg-config"), what, "tamis"]
     try:
-        result = subprocess.run(["pkg-config", what, "tamis"], capture_output=True, text=True)
+        result = subprocess.run(command, capture_output=True, text=True)
     except OSError:
         return []
     return shlex.split(result.stdout)

@@ -75,9 +75,15 @@ static PyObject *array_subscript(PyObject *self, PyObject *index) {
     return array_item(self, i < 0 ? i + array_length(self) : i);
 }
 
-static PyObject *array_index(PyObject *self, PyObject *value) {
-    const Py_ssize_t i = PySequence_Index(self, value);
-    return i < 0 ? NULL : PyLong_FromSsize_t(i);
+static PyObject *array_index(PyObject *self, PyObject *arguments) {
+    PyObject *value;
+    Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX;
+    if (!PyArg_ParseTuple(arguments, "O|nn:index", &value, &start, &stop)) return NULL;
+    const Py_ssize_t count = PySlice_AdjustIndices(array_length(self), &start, &stop, 1);
+    PyObject *list = list_of(payload_of(self), start, 1, count);
+    const Py_ssize_t i = list == NULL ? -1 : PySequence_Index(list, value);
+    Py_XDECREF(list);
+    return i < 0 ? NULL : PyLong_FromSsize_t(start + i);
 }
 
 static PyObject *array_count(PyObject *self, PyObject *value) {
@@ -275,8 +281,9 @@ PyDoc_STRVAR(array_doc,
 static PyMethodDef array_methods[] = {
     {"tolist", array_tolist, METH_NOARGS,
      PyDoc_STR("tolist($self, /)\n--\n\nReturns the values as a list; a null is None.")},
-    {"index", array_index, METH_O,
-     PyDoc_STR("index($self, value, /)\n--\n\nReturns the index of the first such value.")},
+    {"index", array_index, METH_VARARGS,
+     PyDoc_STR("index($self, value, start=0, stop=sys.maxsize, /)\n--\n\n"
+               "Returns the index of the first such value.")},
     {"count", array_count, METH_O,
      PyDoc_STR("count($self, value, /)\n--\n\nReturns the number of such values.")},
     {"__arrow_c_array__", METHOD(array_export), METH_VARARGS | METH_KEYWORDS,

@@ -198,7 +198,7 @@ PyDoc_STRVAR(convert_doc,
              "'bloom'\n");
 
 PyDoc_STRVAR(open_doc,
-             "open($type, path, /, *, format=None, part=None, secret=None, update=False, "
+             "open($type, /, path, *, format=None, part=None, secret=None, update=False, "
              "shared=False, map=True, verify=None, wait=None, threads=1)\n"
              "--\n"
              "\n"
@@ -226,7 +226,7 @@ PyDoc_STRVAR(open_doc,
              "'fuse'\n");
 
 PyDoc_STRVAR(from_bytes_doc,
-             "from_bytes($type, data, /, *, format=None, part=None, secret=None, shared=False)\n"
+             "from_bytes($type, /, data, *, format=None, part=None, secret=None, shared=False)\n"
              "--\n"
              "\n"
              "Reads a filter from bytes, which may come from anywhere: damage is an exception.\n"

@@ -731,6 +731,10 @@ def test_array() -> None:
     assert result[0] is True and result[-1] is False and result[1:] == [False, False]
     assert result[::-2] == [False, True]
     assert result.index(False) == 1 and result.count(False) == 2 and False in result
+    assert result.index(False, 2) == result.tolist().index(False, 2)
+    assert result.index(False, -9, 9) == 1
+    with pytest.raises(ValueError):
+        result.index(False, 2, 2)
     assert result.null_count == 0 and "True, False, False" in repr(result)
     with pytest.raises(IndexError):
         result[3]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tamis
-
 from conftest import KINDS, SECRET, STATIC
+
+import tamis
 
 KEYS = [f"key-{i}" for i in range(5000)]
 BUFFERED = 200_000  # keys that need more than the smallest `memory`

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tamis
-
 from conftest import KINDS, SECRET, Command
+
+import tamis
 
 KEYS = [f"key-{i}" for i in range(1000)]
 

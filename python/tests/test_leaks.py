@@ -39,7 +39,7 @@ def check_growth(action: Callable[[], object], count: int) -> None:
 
 
 def test_filters() -> None:
-    check_growth(lambda: tamis.Filter(100, kind="bloom"), times(200_000))
+    check_growth(lambda: tamis.Filter(100, kind="bloom"), times(1_000_000))
 
 
 def test_large_filters() -> None:
