@@ -44,7 +44,7 @@ static inline bool form_is_plain(const tamis_key_form *form) {
 static inline size_t form_room(size_t length) { return 3 * length + 8; }
 
 /* Turns a record into its key, which lies in the record or in `room`; with TAMIS_KEY_PREHASHED into
- * `*hash`.  false: `error` says why there is none. */
+ * `*hash`.  false: `error` has the reason. */
 bool form_make_key(const tamis_key_form *form, struct form_piece *piece, uint64_t *hash,
                    uint8_t *room, struct form_error *error);
 

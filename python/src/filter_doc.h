@@ -10,7 +10,7 @@ PyDoc_STRVAR(filter_doc,
              "fold_case=False, format=None)\n"
              "--\n"
              "\n"
-             "A set that forgets its members: it only says whether a key was added.\n"
+             "A set that forgets its members: it only reports whether a key was added.\n"
              "\n"
              "\"No\" is always right.  \"Yes\" is wrong at a false positive rate that you "
              "choose.\n"

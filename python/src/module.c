@@ -223,7 +223,7 @@ PyDoc_STRVAR(hash_integer_doc,
              "True\n");
 PyDoc_STRVAR(plan_doc,
              "plan($module, /, capacity, fpr=None, *, bytes=0, needs=())\n--\n\n"
-             "Returns the size of every kind for so many keys, and which one to take: a Plan.\n"
+             "Returns a Plan: the size of every kind for `capacity` keys, and which one to use.\n"
              "\n"
              "`needs` names what the filter must support: 'add', 'remove', 'grow', 'merge' or\n"
              "'static', one of these or several.\n"

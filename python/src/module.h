@@ -70,7 +70,7 @@ PyObject *raise_sentence(const struct state *state, tamis_status status, PyObjec
  * GIL.  The functions are called with the GIL held (or, without a GIL, an attached thread state),
  * and fail only if a signal handler raises while they wait. */
 struct access {
-    atomic_int users;   /* > 0: so many readers; -1: one writer */
+    atomic_int users;   /* > 0: readers; -1: one writer */
     atomic_int writers; /* that wait: new readers wait behind them */
 };                      /* all zero at first */
 
@@ -117,7 +117,7 @@ bool compose_key(tamis_composer *composer, PyObject *tuple, uint64_t *hash);
 
 /* Makes the key of a record's text under a rule that is not plain, without Python and without the
  * GIL.  `made` has room for key_made_bytes(length); the key may lie in it or be the text itself.
- * false: `error` says why. */
+ * false: `error` has the reason. */
 size_t key_made_bytes(size_t length);
 bool key_of_text(const struct key_rule *rule, const void *text, size_t length, uint8_t *made,
                  const void **key, size_t *key_length, uint64_t *hash, char error[160]);
