@@ -7,6 +7,7 @@ Environment variables:
 """
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from setuptools import __version__, setup
@@ -14,6 +15,11 @@ from setuptools import __version__, setup
 # Earlier versions ignore the metadata in pyproject.toml.
 if int(__version__.split(".")[0]) < 61:
     sys.exit(f"setuptools {__version__} is too old: install setuptools 61 or later")
+# Without build isolation, nobody has installed wheel, which setuptools contains since 70.1.
+if {"bdist_wheel", "dist_info"}.intersection(sys.argv) and not (
+        find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):
+    sys.exit("missing the Python package wheel: install it (Debian: python3-wheel, for a virtual "
+             "environment with --system-site-packages)")
 sys.path.insert(0, str(Path(__file__).resolve().parent / "build_support"))
 import tamis_build
 

@@ -6,6 +6,7 @@ the sources of the library, which are outside this directory.
 
 from __future__ import annotations
 
+import gzip
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -127,8 +129,9 @@ class build_ext(setuptools_build_ext):
             extra_postargs=ext.extra_link_args, export_symbols=self.get_export_symbols(ext),
             debug=self.debug, build_temp=self.build_temp, target_lang="c")
         if command:
-            # Unlike an extension, a program is linked without LDFLAGS by setuptools.
-            flags = ext.extra_link_args + shlex.split(os.environ.get("LDFLAGS", ""))
+            # Unlike an extension, a program is linked without LDFLAGS by setuptools.  Not all
+            # compilers make a position-independent executable by default.
+            flags = ["-pie", *ext.extra_link_args, *shlex.split(os.environ.get("LDFLAGS", ""))]
             path = self.command_path()
             self.compiler.link_executable(
                 self.objects([*library, *command]), path.name, output_dir=str(path.parent),
@@ -184,7 +187,7 @@ class build_ext(setuptools_build_ext):
 
 
 class sdist(setuptools_sdist):
-    """Adds the library and xxhash.h."""
+    """Adds the library and xxhash.h; the same files are the same archive."""
 
     def make_release_tree(self, base_dir: str, files: Any) -> None:
         """Copy the files of the sdist into a directory."""
@@ -194,3 +197,26 @@ class sdist(setuptools_sdist):
         for part in PARTS:
             shutil.copytree(LIBRARY / part, Path(base_dir, BUNDLED.name, part))
         tamis_xxhash.bundle(Path(base_dir))
+
+    def make_archive(self, base_name: str, format: str, root_dir: Any = None, base_dir: Any = None,
+                     owner: Any = None, group: Any = None) -> str:
+        """Make an archive that depends on the files and SOURCE_DATE_EPOCH, not on user or umask."""
+        if format != "gztar":
+            made: str = super().make_archive(base_name, format, root_dir, base_dir, owner, group)
+            return made
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        seconds = int(epoch) if epoch else None
+
+        def normalized(member: tarfile.TarInfo) -> tarfile.TarInfo:
+            member.uid = member.gid = 0
+            member.uname = member.gname = "root"
+            member.mode = 0o755 if member.mode & 0o100 else 0o644
+            member.mtime = int(member.mtime) if seconds is None else seconds
+            return member
+
+        path = base_name + ".tar.gz"
+        self.mkpath(os.path.dirname(path))
+        with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, seconds) as stream, \
+                tarfile.open(fileobj=stream, mode="w") as archive:
+            archive.add(base_dir, filter=normalized)
+        return path
