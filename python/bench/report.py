@@ -1,4 +1,5 @@
-"""Writes the results: results.md, and the figure speed.svg with the style of doc/draw.py."""
+"""Writes the results: results.md, the table in README.md, and the figure speed.svg with the style
+of doc/draw.py."""
 
 from __future__ import annotations
 
@@ -6,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "doc"))
 
 from draw import BLUE, INK, RED, RULE, SOFT, Figure  # type: ignore[import-not-found]  # noqa: E402
@@ -140,6 +142,57 @@ def markdown(results: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+# ---- the table in README.md
+
+README = ROOT / "python" / "README.md"
+BEGIN, END = "<!-- from bench/results.md -->\n", "<!-- end -->\n"
+SHOWN = ["tamis block", "rbloom", "fastbloom-rs", "pybloom-live", "pyfusefilter"]
+MODULES = ["tamis", "rbloom", "fastbloom_rs", "pybloom_live", "pyfusefilter"]
+
+
+def best(times: dict[str, Any], name: str) -> str:
+    return nanoseconds(times[name]["best"]) if name in times else "-"
+
+
+def singles_row(label: str, results: dict[str, Any], kind: str, operation: str) -> list[str]:
+    times = results["single"][kind][operation]
+    return [f"{label}, ns", *(best(times, name) for name in SHOWN)]
+
+
+def batch_row(label: str, results: dict[str, Any], kind: str, names: dict[str, str]) -> list[str]:
+    """A row of queries of a column; the libraries that read none get a list."""
+    times = results["batches"][kind]["query"]
+    return [f"{label}, ns per key", *(best(times, names.get(name, "")) for name in SHOWN)]
+
+
+def brief_table(results: dict[str, Any]) -> str:
+    peers = {"rbloom": "rbloom, loop", "fastbloom-rs": "fastbloom-rs, batch"}
+    one, two = ({"tamis block": f"tamis block, {n}", **peers} for n in ("1 thread", "2 threads"))
+    facts = [results["filters"][name] for name in SHOWN]
+    rows = [
+        singles_row("`add` of a `str`", results, "str", "add"),
+        singles_row("`in`, a `str`", results, "str", "miss"),
+        singles_row("`in`, `bytes`", results, "bytes", "miss"),
+        singles_row("`in`, an `int`", results, "int", "miss"),
+        ["build from a list of `str`, ns per key", *(best(results["builds"], n) for n in SHOWN)],
+        batch_row("query an Arrow column of strings", results, "str", one),
+        batch_row("the same with two threads", results, "str", two),
+        batch_row("query a NumPy array of integers", results, "int", one),
+        batch_row("the same with two threads", results, "int", two),
+        ["bits per key", *(f"{fact['bits_per_key']:.2f}" for fact in facts)],
+        ["promised FPR", *(percent(fact["promised"]) for fact in facts)],
+        ["measured FPR", *(percent(fact["measured"]) for fact in facts)],
+        ["import, ms", *(f"{results['imports'][name]['net']:.1f}" for name in MODULES)],
+    ]
+    return table(["", "tamis (`block`)", *SHOWN[1:]], rows)
+
+
+def update_readme(results: dict[str, Any]) -> None:
+    before, rest = README.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    README.write_text(f"{before}{BEGIN}{brief_table(results)}\n{END}{after}", encoding="utf-8")
+
+
 # ---- the figure
 
 BAR, LEFT, LABELS, LENGTH, VALUE = 22, 20, (90, 90, 142), 140, 62
@@ -208,3 +261,5 @@ def figure(results: dict[str, Any], directory: Path) -> None:
 def write(results: dict[str, Any], directory: Path) -> None:
     (directory / "results.md").write_text(markdown(results), encoding="utf-8")
     figure(results, directory)
+    if directory == HERE:
+        update_readme(results)

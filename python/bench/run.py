@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares tamis with other Python libraries: speed, size, false positives, import time.
 
-    python3 python/bench/run.py              writes results.md and speed.svg beside this file
+    python3 python/bench/run.py              writes results.md, speed.svg and README's table
     python3 python/bench/run.py --json FILE  writes the numbers too
 
 It installs the libraries and this checkout's tamis into a virtual environment (build/python-bench).

@@ -315,8 +315,9 @@ static PyType_Spec array_spec = {.name = "tamis.Array",
                                  .flags = Py_TPFLAGS_DEFAULT,
                                  .slots = array_slots};
 
+/* Every Python has loaded this module at its start; collections.abc takes a millisecond. */
 static int register_sequence(PyObject *type) {
-    PyObject *abc = PyImport_ImportModule("collections.abc");
+    PyObject *abc = PyImport_ImportModule("_collections_abc");
     PyObject *sequence = abc == NULL ? NULL : PyObject_GetAttrString(abc, "Sequence");
     PyObject *registered =
         sequence == NULL ? NULL : PyObject_CallMethod(sequence, "register", "O", type);
