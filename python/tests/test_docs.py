@@ -14,7 +14,7 @@ import pytest
 import tamis
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-README = Path(__file__).resolve().parents[1] / "README.md"
+READMES = [Path(__file__).resolve().parents[i] / "README.md" for i in (1, 2)]
 
 
 @pytest.fixture(autouse=True)
@@ -60,15 +60,16 @@ def test_examples(name: str, value: object) -> None:
     run(name, inspect.getdoc(value) or "", name)
 
 
-def test_readme() -> None:
-    if not README.exists():
+@pytest.mark.parametrize("readme", READMES, ids=["package", "repository"])
+def test_readme(readme: Path) -> None:
+    if not readme.exists():
         pytest.skip("README.md is not installed")
-    text = README.read_text(encoding="utf-8")
+    text = readme.read_text(encoding="utf-8")
     assert ">>>" in text
     for package in ("numpy", "pandas", "pyarrow", "polars"):
         if f"import {package}" in text:
             pytest.importorskip(package, reason=f"an example uses {package}")
-    run("README.md", "\n".join(line for line in text.split("\n") if line != "```"), str(README))
+    run("README.md", "\n".join(line for line in text.split("\n") if line != "```"), str(readme))
 
 
 @pytest.mark.parametrize(("name", "value"), OBJECTS)
