@@ -16,10 +16,14 @@ static void merge_parse(struct args *args, struct merge_request *r) {
 }
 
 static _Noreturn void merge_failed(const struct merge_request *r, size_t i, tamis_status status,
-                                   const tamis_facts *facts) {
+                                   const tamis_facts *facts, const tamis_facts *other) {
     const char *const *files = r->common.inputs.at;
     switch (status) {
         case TAMIS_E_MISMATCH:
+            if (!key_form_same(&facts->form, &other->form)) {
+                die("'%s' and '%s' make keys from records differently: see 'tamis info'", files[0],
+                    files[i]);
+            }
             die("'%s' and '%s' differ in kind, size, hash or seed: only filters that were built "
                 "with the same -k, -n, -p and --seed can be merged",
                 files[0], files[i]);
@@ -45,11 +49,7 @@ static int merge_main(struct args *args) {
         const tamis_facts other = filter_facts_brief(from);
         const tamis_status status =
             tamis_merge(into, from, r.both ? TAMIS_INTERSECTION : TAMIS_UNION);
-        if (status != TAMIS_OK) merge_failed(&r, i, status, &facts);
-        if (!key_form_same(&facts.form, &other.form)) {
-            die("'%s' and '%s' make keys from records differently: see 'tamis info'", files->at[0],
-                files->at[i]);
-        }
+        if (status != TAMIS_OK) merge_failed(&r, i, status, &facts, &other);
         tamis_free(from);
     }
     facts = filter_facts(into);

@@ -1,6 +1,7 @@
 /* operations.c - entry points: add, remove, query, count and merge
  *
  * They check arguments, hash keys and call the family's operations. */
+#include <math.h>
 #include <string.h>
 
 #include "api/api.h"
@@ -260,6 +261,24 @@ static bool same_shape(const tamis_filter *a, const tamis_filter *b) {
     return memcmp(&x, &y, sizeof x) == 0;
 }
 
+/* Do both make the same key of a record?  Otherwise the keys of one would be missed when records
+ * are looked up as those of the other. */
+static bool same_form(const tamis_key_form *a, const tamis_key_form *b) {
+    return a->flags == b->flags && a->type == b->type && a->field == b->field &&
+           a->separator_length == b->separator_length &&
+           memcmp(a->separator, b->separator, a->separator_length) == 0;
+}
+
+/* After an intersection: the number of keys is not known, but it is at most that of each filter,
+ * and at most the number that the table shows. */
+static void limit_adds(tamis_filter *f, uint64_t limit) {
+    struct tamis__state state;
+    f->family->state(f, &state);
+    const double shown = ceil(state.distinct + TAMIS__SIGMAS * state.distinct_error);
+    if (shown < (double)limit) limit = (uint64_t)shown;
+    if (limit < f->adds) f->adds = limit;
+}
+
 tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_merge_mode mode) {
     if (into == NULL || from == NULL) return TAMIS_E_ARGUMENT;
     if (mode != TAMIS_UNION && mode != TAMIS_INTERSECTION) return TAMIS_E_ARGUMENT;
@@ -268,7 +287,8 @@ tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_mer
     if ((into->family->caps & needed) == 0) return TAMIS_E_NO_MERGE;
     if (tamis__filter_is_readonly(into)) return TAMIS_E_READONLY;
     if (into->family != from->family || into->settings.codec != from->settings.codec ||
-        !same_shape(into, from) || !tamis__hashing_equal(&into->hashing, &from->hashing)) {
+        !same_shape(into, from) || !tamis__hashing_equal(&into->hashing, &from->hashing) ||
+        !same_form(&into->settings.form, &from->settings.form)) {
         return TAMIS_E_MISMATCH;
     }
     if (into == from && mode == TAMIS_INTERSECTION) return TAMIS_OK;
@@ -282,8 +302,8 @@ tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from, tamis_mer
     if (status != TAMIS_OK) return status;
     if (mode == TAMIS_UNION) {
         into->adds += adds;
-    } else if (adds < into->adds) {
-        into->adds = adds; /* no more than the smaller of the two */
+    } else {
+        limit_adds(into, adds);
     }
     return TAMIS_OK;
 }

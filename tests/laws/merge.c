@@ -82,6 +82,12 @@ static void intersection_law(const struct variant *v, double fpr, size_t n) {
         CHECK(n < 100 || tamis_contains_hash_batch(a, hashes, low, NULL) < low,
               "%s: the intersection dropped nothing", v->name);
         CHECK(encodes_to(b, &other), "%s: the intersection changed its source", v->name);
+        const tamis_facts facts = facts_of(a);
+        CHECK(facts.adds <= high && facts.adds <= n - low, "%s: more adds than a filter had",
+              v->name);
+        CHECK((double)facts.adds <= facts.distinct + 7 * facts.distinct_error + 1,
+              "%s: %llu adds, but %.1f keys", v->name, (unsigned long long)facts.adds,
+              facts.distinct);
         bytes_free(&other);
     }
     tamis_free(a);
@@ -139,6 +145,16 @@ static void mismatched(const struct variant *v) {
     refused("keyed into unkeyed", f, g, TAMIS_E_MISMATCH);
     refused("unkeyed into keyed", keyed, f, TAMIS_E_MISMATCH);
     refused("another secret", keyed, g, TAMIS_E_MISMATCH);
+    tamis_free(g);
+    x = o;
+    x.form.type = TAMIS_KEY_I32;
+    g = filled(&x, hashes, 50);
+    refused("another key type", f, g, TAMIS_E_MISMATCH);
+    tamis_free(g);
+    x = o;
+    x.form.flags = TAMIS_KEY_FOLD_CASE;
+    g = filled(&x, hashes, 50);
+    refused("keys in lower case", f, g, TAMIS_E_MISMATCH);
     tamis_free(g);
     for (tamis_kind k = tamis_kind_next(TAMIS_AUTO); k != TAMIS_AUTO; k = tamis_kind_next(k)) {
         tamis_options other = TAMIS_OPTIONS_INIT;
