@@ -77,7 +77,7 @@ TAMIS_API const char *tamis_version(void);
     X(E_STATIC, 7, "this kind is built from all keys at once and accepts no further keys")   \
     X(E_NO_REMOVE, 8, "this kind cannot remove a key: other keys share its bits")            \
     X(E_NO_MERGE, 9, "this kind of filter cannot be merged")                                 \
-    X(E_MISMATCH, 10, "the filters differ in kind, size, hash or seed")                      \
+    X(E_MISMATCH, 10, "the filters differ in kind, size, hash, seed or key form")            \
     X(E_FULL, 11, "the filter is full")                                                      \
     X(E_ABSENT, 12, "the key is not in the filter")                                          \
     X(E_READONLY, 13, "the filter is a read-only view")                                      \
@@ -370,9 +370,9 @@ TAMIS_API unsigned tamis_count(const tamis_filter *filter, const void *key, size
 TAMIS_API unsigned tamis_count_hash(const tamis_filter *filter, uint64_t hash);
 
 /* Replaces `into` by the union or the intersection of `into` and `from`.  Both must have the same
- * kind, size, hash and seed (E_MISMATCH).  The union equals a filter of the keys of both.  The
- * intersection contains every key that is in both; its false positive rate may be higher than that
- * of a filter built from those keys alone.  counting: the union adds the counters.  E_NO_MERGE,
+ * kind, size, hash, seed and key form (E_MISMATCH).  The union equals a filter of the keys of both.
+ * The intersection contains every key that is in both; its false positive rate may be higher than
+ * that of a filter built from those keys alone.  counting: the union adds the counters. E_NO_MERGE,
  * E_READONLY, E_CHECKSUM.  Time: a pass over both tables. */
 typedef enum tamis_merge_mode { TAMIS_UNION = 0, TAMIS_INTERSECTION = 1 } tamis_merge_mode;
 TAMIS_API tamis_status tamis_merge(tamis_filter *into, const tamis_filter *from,
@@ -673,9 +673,11 @@ TAMIS_API tamis_status tamis_query_status(const tamis_filter *filter);
 
 /* Writes the filter to a file atomically: writes a temporary file beside it, syncs it, renames it,
  * and syncs the directory.  At any moment, also after a crash, the file is the old or the new
- * version, complete.  Unless `replace`, an existing file is E_EXISTS.  E_CHECKSUM: see
- * tamis_verify.  After E_IO errno has the reason.  E_CHANGED: the file is the new version, but the
- * directory could not be synced (errno has the reason), so a power cut may restore the old one. */
+ * version, complete.  Unless `replace`, an existing file is E_EXISTS.  A symbolic link that belongs
+ * to the process's user or to root is followed.  Only regular files are replaced; another kind of
+ * file is E_IO (ENOTSUP, EISDIR).  E_CHECKSUM: see tamis_verify.  After E_IO errno has the reason.
+ * E_CHANGED: the file is the new version, but the directory could not be synced (errno has the
+ * reason), so a power cut may restore the old one. */
 TAMIS_API tamis_status tamis_save(const tamis_filter *filter, const char *path, bool replace);
 
 /* Opens a file.  With `map` the file is mapped read-only and shared with other processes, and only
@@ -703,10 +705,11 @@ TAMIS_API tamis_status tamis_open(const char *path, const tamis_open_options *op
  *
  * In a large .tamis file (16 MiB or more) of kind bloom, block or counting, only the 64 KiB chunks
  * that the keys touch are read, verified and written: first to a journal beside the file, then in
- * place (doc/format.md).  So adding ten keys costs the same in a filter of any size.  Any other
- * file is written as by tamis_save; so is a large one if more than an eighth of it changes, if
- * another user may change it (see tamis_open), or if another process has it mapped (which keeps the
- * old file).
+ * place (doc/format.md).  Queries report damage as in a mapped file (tamis_query_status), and a key
+ * that touches a damaged chunk is not added (E_CHECKSUM).  So adding ten keys costs the same in a
+ * filter of any size.  Any other file is written as by tamis_save; so is a large one if more than
+ * an eighth of it changes, if another user may change it (see tamis_open), or if another process
+ * has it mapped (which keeps the old file).
  *
  * From tamis_open to tamis_free other writers wait.  Readers wait only during a commit in place.
  * `*written`, if not NULL, receives the number of bytes written to the file.  One commit per open:

@@ -272,6 +272,14 @@ static tamis_status open_bytes(const char *path, tamis_open_options *o, tamis_fi
     return tamis__container_take(&b, o, container);
 }
 
+/* Frees a filter that has no update yet, or whose update is freed by the caller. */
+static void drop_filter(tamis_filter **f) {
+    struct tamis__touched *touched = *f == NULL ? NULL : (*f)->touched;
+    tamis__filter_free(*f);
+    tamis__touched_free(touched);
+    *f = NULL;
+}
+
 /* A filter of which only the pages that change are read and written.  E_UNSUPPORTED, with no
  * effect, if the file must be read as a whole. */
 static tamis_status open_draft(const struct tamis__update *u, tamis_open_options *o,
@@ -279,12 +287,13 @@ static tamis_status open_draft(const struct tamis__update *u, tamis_open_options
     struct tamis__file b;
     tamis_status status = tamis__update_map(u, &b);
     if (status != TAMIS_OK) return status;
-    o->verify = TAMIS_VERIFY_LATER;
+    const tamis_verification verify = o->verify;
+    o->verify = TAMIS_VERIFY_TOUCHED;
     status = decode_bytes(&b, o, out);
     o->verify = TAMIS_VERIFY_ALL;
+    if (status == TAMIS_OK && verify == TAMIS_VERIFY_ALL) status = tamis__touched_verify(*out);
     if (status != TAMIS_OK || (*out)->family->in_place) return status;
-    tamis__filter_free(*out);
-    *out = NULL;
+    drop_filter(out);
     return TAMIS_E_UNSUPPORTED;
 }
 
@@ -310,8 +319,7 @@ static tamis_status open_for_update(const char *path, tamis_open_options *o, tam
     if (status == TAMIS_OK) status = tamis__update_attach(u, *out);
     if (status != TAMIS_OK) {
         const int why = errno;
-        tamis__filter_free(*out);
-        *out = NULL;
+        drop_filter(out);
         tamis__update_free(u);
         errno = why;
     }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -132,16 +133,25 @@ static tamis_status save_draft(struct save *s, const struct tamis__span *spans, 
 
 static tamis_status start(struct save *s) {
     s->had = stat(s->path, &s->old) == 0;
-    if (s->directory.name[0] == '\0' || (s->had && S_ISDIR(s->old.st_mode))) {
-        errno = EISDIR;
+    if (s->directory.name[0] == '\0' || (s->had && !S_ISREG(s->old.st_mode))) {
+        errno = s->had && !S_ISDIR(s->old.st_mode) ? ENOTSUP : EISDIR;
         return TAMIS_E_IO;
     }
     tamis__journal_name(s->path, s->journal);
     return s->had && !s->replace ? TAMIS_E_EXISTS : TAMIS_OK;
 }
 
-tamis_status tamis__file_save(const char *path, bool replace, int old,
-                              const struct tamis__span *spans, size_t count) {
+/* The file behind a symbolic link, from malloc; NULL: there is none.  Links that another user has
+ * made are not followed: the file would be of that user's choice. */
+static char *target_of(const char *path) {
+    struct stat link, file;
+    if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode)) return NULL;
+    if (link.st_uid != geteuid() && link.st_uid != 0) return NULL;
+    return stat(path, &file) == 0 ? realpath(path, NULL) : NULL;
+}
+
+static tamis_status save(const char *path, bool replace, int old, const struct tamis__span *spans,
+                         size_t count) {
     struct save s = {.path = path, .replace = replace, .over = old, .draft = {.descriptor = -1}};
     if (!tamis__directory_open(path, &s.directory)) return TAMIS_E_IO;
     tamis_status status = start(&s);
@@ -149,6 +159,16 @@ tamis_status tamis__file_save(const char *path, bool replace, int old,
     const int why = errno;
     tamis__draft_discard(&s.directory, &s.draft);
     tamis__directory_close(&s.directory);
+    errno = why;
+    return status;
+}
+
+tamis_status tamis__file_save(const char *path, bool replace, int old,
+                              const struct tamis__span *spans, size_t count) {
+    char *target = target_of(path);
+    const tamis_status status = save(target != NULL ? target : path, replace, old, spans, count);
+    const int why = errno;
+    free(target);
     errno = why;
     return status;
 }

@@ -6,7 +6,10 @@
  * and the damage is noted for tamis_query_status.
  *
  * A batch that touches much of the table verifies all of it first, in the order of the file and on
- * several threads: one long read is faster than many short ones. */
+ * several threads: one long read is faster than many short ones.
+ *
+ * A file that is open for update (update.h) is verified in the same way, and each piece before the
+ * first key changes it: afterwards its checksum is that of the old bytes. */
 #include "file/touched.h"
 
 #include <string.h>
@@ -88,7 +91,7 @@ static void count_piece(struct visit *v, uint64_t piece) {
 static void request_piece(struct visit *v, uint64_t piece) {
     const tamis_filter *f = v->f;
     v->unverified++;
-    if (f->storage != TAMIS__MAPPED) return;
+    if (f->storage != TAMIS__MAPPED && f->storage != TAMIS__DRAFT) return;
     tamis__file_prefetch(f->table + (piece << TAMIS__PIECE_LG),
                          tamis__native_piece_bytes(f->shape.table_bytes, piece));
 }
@@ -101,6 +104,14 @@ static void verify_piece(struct visit *v, uint64_t piece) {
     }
 }
 
+/* Another thread may change a piece as soon as it is verified, so one thread verifies it. */
+static void verify_piece_alone(struct visit *v, uint64_t piece) {
+    struct tamis__mutex *alone = &v->f->touched->whole;
+    tamis__mutex_lock(alone);
+    if (!is_verified(v->f->touched, piece)) verify_piece(v, piece);
+    tamis__mutex_unlock(alone);
+}
+
 static void count_part(void *context, const uint8_t *at, uint64_t bytes) {
     visit_part(context, at, bytes, count_piece);
 }
@@ -110,6 +121,9 @@ static void request_part(void *context, const uint8_t *at, uint64_t bytes) {
 static void verify_part(void *context, const uint8_t *at, uint64_t bytes) {
     visit_part(context, at, bytes, verify_piece);
 }
+static void verify_part_alone(void *context, const uint8_t *at, uint64_t bytes) {
+    visit_part(context, at, bytes, verify_piece_alone);
+}
 
 /* Verifies what the keys touch; false if some of it is damaged.  All of it is requested first, so
  * that the disk can read it at once. */
@@ -117,7 +131,8 @@ static bool verify_touched(const tamis_filter *f, const uint64_t *hashes, size_t
     struct visit v = {.f = f};
     for (size_t i = 0; i < count; i++) f->family->touches(f, hashes[i], request_part, &v);
     if (v.unverified == 0) return true;
-    for (size_t i = 0; i < count; i++) f->family->touches(f, hashes[i], verify_part, &v);
+    tamis__part_taker *verify = f->storage == TAMIS__DRAFT ? verify_part_alone : verify_part;
+    for (size_t i = 0; i < count; i++) f->family->touches(f, hashes[i], verify, &v);
     return !v.damaged;
 }
 
@@ -139,7 +154,8 @@ static bool touched_contains(const tamis_filter *f, uint64_t hash) {
 static bool touches_much(const tamis_filter *f, const uint64_t *hashes, size_t count) {
     const struct tamis__touched *t = f->touched;
     const uint64_t much = t->pieces / SHARE;
-    if (count < 2 || is_set(&t->partial)) return false;
+    /* Of a file that is open for update, some pieces may have been changed. */
+    if (count < 2 || is_set(&t->partial) || f->storage == TAMIS__DRAFT) return false;
     if (__atomic_load_n(&t->count, __ATOMIC_RELAXED) > much) return true;
     struct visit v = {.f = f};
     for (size_t i = 0; i < count && v.unverified <= much; i++) {
@@ -148,7 +164,7 @@ static bool touches_much(const tamis_filter *f, const uint64_t *hashes, size_t c
     return v.unverified > much;
 }
 
-static bool ready(const tamis_filter *f, const uint64_t *hashes, size_t count) {
+bool tamis__touched_all_ready(const tamis_filter *f, const uint64_t *hashes, size_t count) {
     if (is_set(&f->compared)) return true;
     if (touches_much(f, hashes, count) && tamis__touched_verify(f) == TAMIS_OK) return true;
     bool all = true;
@@ -156,13 +172,14 @@ static bool ready(const tamis_filter *f, const uint64_t *hashes, size_t count) {
         const size_t n = count - at < KEYS_AT_ONCE ? count - at : KEYS_AT_ONCE;
         all &= verify_touched(f, hashes + at, n);
     }
+    if (!all) set(&f->touched->damaged);
     return all;
 }
 
 /* If the batch touches a damaged piece, keys that do not touch it still get their answers. */
 static size_t touched_contains_batch(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                      size_t count, bool *answers) {
-    if (TAMIS_LIKELY(ready(f, lo, count))) {
+    if (TAMIS_LIKELY(tamis__touched_all_ready(f, lo, count))) {
         return f->touched->inner->contains_batch(f, lo, hi, count, answers);
     }
     size_t found = 0;

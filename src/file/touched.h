@@ -16,8 +16,9 @@ void tamis__touched_free(struct tamis__touched *t);
 
 /* Verifies the whole table: OK or E_CHECKSUM. */
 tamis_status tamis__touched_verify(const tamis_filter *f);
-/* Verifies what a query of the hash touches; false if some of it is damaged. */
+/* Verifies what a query or an add of the hash touches; false if some of it is damaged. */
 bool tamis__touched_ready(const tamis_filter *f, uint64_t hash);
+bool tamis__touched_all_ready(const tamis_filter *f, const uint64_t *hashes, size_t count);
 /* E_CHECKSUM if a query has touched a damaged piece. */
 tamis_status tamis__touched_status(const tamis_filter *f);
 

@@ -3,13 +3,14 @@
  * A small file is read, changed in memory and rewritten (save.h).  A large one, of a kind in which
  * a key touches few bytes (bloom, block, counting), is mapped privately instead: the system copies
  * the pages that are written to, and the file does not change.  The hashes determine which of its
- * pieces of 64 KiB change: the filter gets wrapped operations that mark the pieces a key touches
- * and then call the family's.
+ * pieces of 64 KiB change: the filter gets wrapped operations that verify (touched.h) and mark the
+ * pieces a key touches, and then call the family's.
  *
- *     open     lock, complete an interrupted update, map       constant time
- *     add      mark pieces, change the private pages             reads what it touches
- *     commit   compare the marked pieces, as they are on disk, with their checksums;
- *              write the journal; apply it (journal.h)         twice the marked pieces
+ *     open     lock, complete an interrupted update, map,
+ *              compare the checksums with the header           1/8192 of the file
+ *     query    verify pieces                                   reads what it touches
+ *     add      verify and mark pieces, change private pages    reads what it touches
+ *     commit   write the journal; apply it (journal.h)         twice the marked pieces
  *
  * The journal doubles the bytes written, and every piece costs a seek.  So the file is written as a
  * whole if more than one piece in SHARE is marked, and also if another process has it mapped: a
@@ -29,6 +30,7 @@
 #include "file/journal.h"
 #include "file/lock.h"
 #include "file/native.h"
+#include "file/touched.h"
 #include "file/update.h"
 
 /* A file of this size is written as a whole in about the time of the two further syncs that an
@@ -158,31 +160,35 @@ static void mark_part(void *context, const uint8_t *at, uint64_t bytes) {
     mark_piece(f->update, (uint64_t)(at - f->table) >> TAMIS__PIECE_LG);
 }
 
-static void mark(tamis_filter *f, const uint64_t *hashes, size_t count) {
+/* false: a piece that the keys touch is damaged.  It must not get a valid checksum. */
+static bool mark(tamis_filter *f, const uint64_t *hashes, size_t count) {
     struct tamis__update *u = f->update;
+    if (!tamis__touched_all_ready(f, hashes, count)) return false;
     for (size_t i = 0; i < count; i++) f->family->touches(f, hashes[i], mark_part, f);
-    if (__atomic_load_n(&u->fetched, __ATOMIC_RELAXED) || !too_many(u)) return;
+    if (__atomic_load_n(&u->fetched, __ATOMIC_RELAXED) || !too_many(u)) return true;
     /* One long read is faster than many short ones. */
-    if (__atomic_exchange_n(&u->fetched, true, __ATOMIC_RELAXED)) return;
+    if (__atomic_exchange_n(&u->fetched, true, __ATOMIC_RELAXED)) return true;
 #if defined(MADV_WILLNEED)
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_NORMAL);
     (void)madvise(f->block, (size_t)f->block_bytes, MADV_WILLNEED);
 #endif
+    return true;
 }
 
 static tamis_status update_add(tamis_filter *f, uint64_t hash, bool *fresh) {
-    mark(f, &hash, 1);
+    if (!mark(f, &hash, 1)) return TAMIS_E_CHECKSUM;
     return f->update->inner->add(f, hash, fresh);
 }
 
 static tamis_status update_add_batch(tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                      size_t count, bool *fresh, size_t *done) {
-    mark(f, lo, count);
+    *done = 0;
+    if (!mark(f, lo, count)) return TAMIS_E_CHECKSUM;
     return f->update->inner->add_batch(f, lo, hi, count, fresh, done);
 }
 
 static tamis_status update_remove(tamis_filter *f, uint64_t hash) {
-    mark(f, &hash, 1);
+    if (!mark(f, &hash, 1)) return TAMIS_E_CHECKSUM;
     return f->update->inner->remove(f, hash);
 }
 
@@ -214,12 +220,12 @@ tamis_status tamis__update_attach(struct tamis__update *u, tamis_filter *f) {
 const char *tamis__update_path(const tamis_filter *f) { return f->update->path; }
 int tamis__update_descriptor(const tamis_filter *f) { return f->update->descriptor; }
 
-/* ---- checksums: damaged bytes must not get a new checksum */
+/* ---- checksums of the whole file */
 
 static const uint8_t *sums_of(const tamis_filter *f) { return f->table + f->shape.table_bytes; }
 
-/* Compares the bytes on disk: before a commit the old file, after it the new one. In memory a page
- * that was written to still has the old checksums or the old header.
+/* Compares the bytes on disk: before a commit the old file, after it the new one. In memory a piece
+ * that was changed still has the old checksum.
  *
  * `buffer` has room for a piece followed by the checksums. */
 static tamis_status verify_piece(const tamis_filter *f, uint64_t piece, uint8_t *buffer) {
@@ -248,21 +254,18 @@ static tamis_status verify_sums(const tamis_filter *f, uint8_t *sums) {
     return sum == tamis__native_sums_sum(header) ? TAMIS_OK : TAMIS_E_CHECKSUM;
 }
 
-static tamis_status verify_pieces(const tamis_filter *f, bool all) {
+tamis_status tamis__update_verify(const tamis_filter *f) {
     const struct tamis__update *u = f->update;
+    if (u->marks == NULL) return TAMIS_OK;
     const size_t piece_bytes = (size_t)1 << TAMIS__PIECE_LG;
     const size_t bytes = piece_bytes + (size_t)(8 * u->pieces);
     uint8_t *buffer = tamis__alloc(&u->allocator, bytes);
     tamis_status status = buffer == NULL ? TAMIS_E_NOMEM : verify_sums(f, buffer + piece_bytes);
     for (uint64_t p = 0; p < u->pieces && status == TAMIS_OK; p++) {
-        if (all || is_marked(u, p)) status = verify_piece(f, p, buffer);
+        status = verify_piece(f, p, buffer);
     }
     tamis__release(&u->allocator, buffer, bytes);
     return status;
-}
-
-tamis_status tamis__update_verify(const tamis_filter *f) {
-    return f->update->marks == NULL ? TAMIS_OK : verify_pieces(f, true);
 }
 
 /* ---- writing back */
@@ -328,8 +331,7 @@ tamis_status tamis__update_commit(tamis_filter *f, uint64_t *written, bool *whol
              !tamis__lock(u->descriptor, TAMIS__LOCK_READERS, true, 0);
     if (*whole) return TAMIS_OK;
     /* From here on readers wait, so that they find the old file or the new one. */
-    tamis_status status = verify_pieces(f, false);
-    if (status == TAMIS_OK) status = write_changes(f, written);
+    const tamis_status status = write_changes(f, written);
     const int why = errno;
     if (status != TAMIS_OK) tamis__unlock(u->descriptor, TAMIS__LOCK_READERS);
     errno = why;

@@ -3,7 +3,8 @@
  *
  * Large files of the kinds that support it are updated in place; all others are written as a
  * whole.  The crashes are in tests/cli/cases/inplace.bash. */
-#define _XOPEN_SOURCE 700 /* unlink, stat */
+#define _XOPEN_SOURCE 700 /* unlink, stat, symlink */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,6 +242,100 @@ static void streamed(const struct variant *v) {
     bytes_free(&whole);
 }
 
+/* ---- damage */
+
+static void write_at(uint64_t offset, const uint8_t *bytes, size_t size) {
+    FILE *file = fopen(path, "r+b");
+    if (!CHECK(file != NULL, "the file cannot be opened")) return;
+    CHECK(fseek(file, (long)offset, SEEK_SET) == 0 && fwrite(bytes, 1, size, file) == size,
+          "the file cannot be damaged");
+    fclose(file);
+}
+
+/* Zeros in the middle of the table, from this byte to that one. */
+static void damage(uint64_t from, uint64_t to) {
+    static const uint8_t zeros[1 << 16];
+    for (uint64_t at = from; at < to; at += sizeof zeros) {
+        write_at(at, zeros, to - at < sizeof zeros ? (size_t)(to - at) : sizeof zeros);
+    }
+}
+
+/* Queries of a damaged file that is open for update are never a wrong "no", a key is not added to a
+ * damaged part, and the rest can be updated. */
+static void damaged(const struct variant *v, uint64_t capacity) {
+    enum { KEYS = 2000 };
+    uint64_t *hashes = hashes_make(2 * KEYS, run_seed() + 5, STREAM_MEMBERS);
+    tamis_filter *f = variant_create(v, capacity, 0.01);
+    if (f == NULL) return;
+    CHECK(tamis_add_hash_batch(f, hashes, KEYS, NULL, NULL) == TAMIS_OK, "%s: add", v->name);
+    CHECK(tamis_save(f, path, true) == TAMIS_OK, "%s: save", v->name);
+    const uint64_t size = tamis_encoded_size(f);
+    tamis_free(f);
+    damage(size / 4, size / 4 * 3);
+
+    f = open_update(path);
+    if (f == NULL) return;
+    CHECK(tamis_query_status(f) == TAMIS_OK, "%s: nothing was touched", v->name);
+    CHECK(tamis_contains_hash_batch(f, hashes, KEYS, NULL) == KEYS, "%s: a batch denies keys",
+          v->name);
+    CHECK(tamis_query_status(f) == TAMIS_E_CHECKSUM, "%s: damage was not noted", v->name);
+    size_t added = 0, refusals = 0;
+    for (size_t i = 0; i < 2 * KEYS; i++) {
+        CHECK(i >= KEYS || tamis_contains_hash(f, hashes[i]), "%s: a key is denied", v->name);
+        const tamis_status status = tamis_add_hash(f, hashes[i], NULL);
+        CHECK(status == TAMIS_OK || status == TAMIS_E_CHECKSUM, "%s: %s", v->name,
+              tamis_status_name(status));
+        added += status == TAMIS_OK;
+        refusals += status == TAMIS_E_CHECKSUM;
+    }
+    CHECK(added > 0 && refusals > KEYS / 2, "%s: %zu added, %zu refused", v->name, added, refusals);
+    size_t done = 1;
+    CHECK(tamis_add_hash_batch(f, hashes, KEYS, NULL, &done) == TAMIS_E_CHECKSUM && done == 0,
+          "%s: a batch was added to a damaged part", v->name);
+    CHECK(tamis_verify(f) == TAMIS_E_CHECKSUM, "%s: verify", v->name);
+    tamis_free(f);
+
+    tamis_open_options how = TAMIS_OPEN_INIT;
+    how.update = true;
+    how.verify = TAMIS_VERIFY_ALL;
+    CHECK(tamis_open(path, &how, &f) == TAMIS_E_CHECKSUM && f == NULL, "%s: verify all", v->name);
+    damage(size - 8, size); /* a checksum: the header no longer matches */
+    how.verify = TAMIS_VERIFY_DEFAULT;
+    CHECK(tamis_open(path, &how, &f) == TAMIS_E_CHECKSUM && f == NULL, "%s: checksums", v->name);
+    free(hashes);
+    count_up("damaged files", 1);
+}
+
+/* ---- names */
+
+/* A saved filter replaces the file behind a symbolic link, and nothing but regular files. */
+static void names(void) {
+    char link[520];
+    struct stat st;
+    tamis_options o = TAMIS_OPTIONS_INIT;
+    tamis_filter *f;
+    o.capacity = 100;
+    snprintf(link, sizeof link, "%s.link", path);
+    if (!CHECK(tamis_create(&o, &f) == TAMIS_OK, "create")) return;
+    unlink(path);
+    CHECK(symlink(path, link) == 0 && tamis_save(f, link, true) == TAMIS_OK, "a dangling link");
+    CHECK(lstat(link, &st) == 0 && S_ISREG(st.st_mode), "a dangling link gives way to the file");
+    unlink(link);
+    CHECK(tamis_save(f, path, true) == TAMIS_OK && symlink(path, link) == 0, "a link");
+    const ino_t old = inode();
+    CHECK(tamis_save(f, link, false) == TAMIS_E_EXISTS, "there is a file behind the link");
+    CHECK(tamis_save(f, link, true) == TAMIS_OK, "save over a link");
+    CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode) && inode() != old, "the link was replaced");
+    unlink(link);
+    if (CHECK(mkfifo(link, 0600) == 0, "no FIFO")) {
+        errno = 0;
+        CHECK(tamis_save(f, link, true) == TAMIS_E_IO && errno == ENOTSUP, "save over a FIFO");
+        CHECK(lstat(link, &st) == 0 && S_ISFIFO(st.st_mode), "the FIFO was replaced");
+    }
+    unlink(link);
+    tamis_free(f);
+}
+
 static void misuse(void) {
     tamis_open_options how = TAMIS_OPEN_INIT;
     tamis_filter *f;
@@ -268,7 +363,9 @@ int main(int argc, char **argv) {
         nothing(v);
         if (v->kind == TAMIS_BLOCK) committed_edges(v, large);
         if ((v->caps & TAMIS_CAN_UNION) != 0) everything(v, large);
+        if (changes_in_place(v->kind)) damaged(v, large);
     }
+    names();
     misuse();
     unlink(path);
     CHECK(directory_entries(run_directory()) == 0, "a file is left beside the filter");
