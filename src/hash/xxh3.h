@@ -20,4 +20,26 @@ TAMIS_TEMPLATE uint64_t tamis__xxh3_short(const void *key, size_t length) {
     return XXH3_64bits_withSeed(key, length, 0);
 }
 
+/* ---- integers: keys of 8 bytes, several at once (xxh3_avx2.c, xxh3_avx512.c) */
+
+#define TAMIS__XXH3_PRIME UINT64_C(0x9fb21c651e98df25)
+
+/* Hashes keys from the first on until one has another length; the last ones may be left.  Returns
+ * how many.  `flip` is tamis__xxh3_flip of the seed. */
+typedef size_t tamis__xxh3_integers(uint64_t flip, const void *const *keys, const size_t *lengths,
+                                    size_t count, uint64_t *hashes);
+
+#if defined(TAMIS_HAVE_AVX2)
+tamis__xxh3_integers tamis__xxh3_integers_avx2;
+#endif
+#if defined(TAMIS_HAVE_AVX512)
+tamis__xxh3_integers tamis__xxh3_integers_avx512;
+#endif
+
+/* Two words of XXH3's secret, combined with the seed. */
+TAMIS_TEMPLATE uint64_t tamis__xxh3_flip(uint64_t seed) {
+    const uint64_t words = UINT64_C(0x1cad21f72c81017c) ^ UINT64_C(0xdb979083e96dd4de);
+    return words - (seed ^ (uint64_t)__builtin_bswap32((uint32_t)seed) << 32);
+}
+
 #endif

@@ -96,6 +96,28 @@ static void test_many(void **state) {
     }
 }
 
+/* Integers are hashed several at once: columns of them, scattered ones, and beside other keys. */
+static void test_columns(void **state) {
+    struct tamis__hashing h[3];
+    uint64_t column[63];
+    const void *keys[63];
+    size_t lengths[63];
+    (void)state;
+    tamis__hashing_init(&h[0], TAMIS_HASH_XXH3, 0, NULL);
+    tamis__hashing_init(&h[1], TAMIS_HASH_XXH3, UINT64_C(0x0123456789abcdef), NULL);
+    tamis__hashing_init(&h[2], TAMIS_HASH_XXH3, UINT64_MAX, NULL);
+    for (unsigned round = 0; round < 2000; round++) {
+        const size_t count = round % 64;
+        for (size_t i = 0; i < count; i++) {
+            column[i] = tamis_hash_integer(round * 64 + i);
+            const size_t other = column[i] % count;
+            keys[i] = &column[round % 3 == 0 ? other : i];
+            lengths[i] = round % 5 == 0 && column[i] >> 60 == 0 ? other % 8 : 8;
+        }
+        for (unsigned j = 0; j < 3; j++) check_many(&h[j], keys, lengths, count);
+    }
+}
+
 /* Two hashers are equal if they give equal hashes for every key. */
 static void test_equal(void **state) {
     uint8_t other_secret[TAMIS_SECRET_BYTES];
@@ -129,7 +151,8 @@ static void test_integers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_xxh3),  cmocka_unit_test(test_siphash),  cmocka_unit_test(test_many),
+        cmocka_unit_test(test_xxh3),  cmocka_unit_test(test_siphash),
+        cmocka_unit_test(test_many),  cmocka_unit_test(test_columns),
         cmocka_unit_test(test_equal), cmocka_unit_test(test_integers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
