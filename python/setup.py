@@ -12,9 +12,9 @@ from pathlib import Path
 
 from setuptools import __version__, setup
 
-# Earlier versions ignore the metadata in pyproject.toml.
-if int(__version__.split(".")[0]) < 61:
-    sys.exit(f"setuptools {__version__} is too old: install setuptools 61 or later")
+# Earlier versions cannot read pyproject.toml, or make no editable installation.
+if int(__version__.split(".")[0]) < 64:
+    sys.exit(f"setuptools {__version__} is too old: install setuptools 64 or later")
 # Without build isolation, nobody has installed wheel, which setuptools contains since 70.1.
 if {"bdist_wheel", "dist_info"}.intersection(sys.argv) and not (
         find_spec("wheel") or find_spec("setuptools.command.bdist_wheel")):

@@ -7,6 +7,7 @@ the sources of the library, which are outside this directory.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import re
 import shlex
@@ -42,6 +43,13 @@ MACROS = [("NDEBUG", None), ("_FILE_OFFSET_BITS", "64")]
 # The extension contains the library, and the library xxHash.
 LIBRARY_MACROS = [("TAMIS_BUILDING", None), ("TAMIS_STATIC", None), ("XXH_INLINE_ALL", None)]
 LIMITED_API = "0x030b0000"
+
+# What a build needs besides its own files, and what to do if the compiler does not find it.
+HEADERS = {
+    "stdlib.h": "install the headers of the C library (Debian: libc6-dev)",
+    "Python.h": "install the headers of Python (Debian: python3-dev)",
+    "tamis.h": "set PKG_CONFIG_PATH to find the installed libtamis, or unset TAMIS_SYSTEM",
+}
 
 
 def version() -> str:
@@ -115,6 +123,7 @@ class build_ext(setuptools_build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """Build the extension and, unless the installed library is used, the command."""
+        self.check_headers(ext)
         own = sorted((HERE / "src").glob("*.c"))
         shared = [LIBRARY / "cli" / name for name in SHARED]
         library, command = [], []
@@ -122,7 +131,12 @@ class build_ext(setuptools_build_ext):
             ext.include_dirs.append(str(tamis_xxhash.header().parent))
             library = sorted(LIBRARY.glob("src/**/*.c"))
             command = sorted(LIBRARY.glob("cli/*.c")) + sorted(LIBRARY.glob("plot/*.c"))
+        self.directory = self.objects_directory(ext)
         self.compile_all(ext, sorted({*own, *shared, *library, *command}))
+        # What an earlier build with other settings has left there would be part of the wheel.
+        package = Path(self.build_lib, "tamis")
+        for path in [*package.glob("_tamis*.so"), self.command_path()]:
+            path.unlink(missing_ok=True)
         self.compiler.link_shared_object(
             self.objects([*own, *shared, *library]), self.get_ext_fullpath(ext.name),
             libraries=self.get_libraries(ext), library_dirs=ext.library_dirs,
@@ -137,15 +151,31 @@ class build_ext(setuptools_build_ext):
                 self.objects([*library, *command]), path.name, output_dir=str(path.parent),
                 libraries=ext.libraries, extra_postargs=flags, debug=self.debug)
 
+    def check_headers(self, ext: Extension) -> None:
+        """Exit with one sentence if the compiler or a header is missing."""
+        command = [*self.compiler.compiler_so, *ext.extra_compile_args, "-M", "-x", "c", "-"]
+        command += [f"-I{path}" for path in [*ext.include_dirs, *self.include_dirs]]
+        for header, advice in HEADERS.items():
+            try:
+                done = subprocess.run(command, input=f"#include <{header}>\n",
+                                      capture_output=True, text=True)
+            except OSError:
+                sys.exit(f"missing the C compiler '{command[0]}': install it (Debian: gcc "
+                         "libc6-dev), or set CC to another one")
+            if done.returncode != 0:
+                sys.exit(f"{done.stderr}missing {header}: {advice}")
+
     def objects(self, sources: list[Path]) -> list[str]:
         """Return the names of the object files."""
         names: list[str] = self.compiler.object_filenames(
-            [str(path) for path in sources], output_dir=self.objects_directory())
+            [str(path) for path in sources], output_dir=self.directory)
         return names
 
-    def objects_directory(self) -> str:
-        """Return a directory for objects that are compiled with these flags."""
-        return str(Path(self.build_temp, "system" if SYSTEM else "library"))
+    def objects_directory(self, ext: Extension) -> str:
+        """Return a directory for objects of this compiler, these flags and this Python."""
+        settings = [self.compiler.compiler_so, ext.define_macros, ext.include_dirs,
+                    ext.extra_compile_args, sysconfig.get_path("include")]
+        return str(Path(self.build_temp, hashlib.sha256(repr(settings).encode()).hexdigest()[:8]))
 
     def compile_all(self, ext: Extension, sources: list[Path]) -> None:
         """Compile the files that are newer than their objects, or all if a header is newer."""
@@ -164,7 +194,7 @@ class build_ext(setuptools_build_ext):
         old = [str(source) for source, target in zip(sources, self.objects(sources))
                if self.force or is_old(source, target)]
         compile_one = partial(
-            self.compiler.compile, output_dir=self.objects_directory(),
+            self.compiler.compile, output_dir=self.directory,
             macros=ext.define_macros, include_dirs=ext.include_dirs, debug=self.debug,
             extra_postargs=ext.extra_compile_args)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -182,8 +212,10 @@ class build_ext(setuptools_build_ext):
     def copy_extensions_to_source(self) -> None:
         """Copy the extension and the command into the package, for an editable installation."""
         super().copy_extensions_to_source()
+        command = HERE / "tamis" / "_command"
+        command.unlink(missing_ok=True)
         if not SYSTEM:
-            self.copy_file(str(self.command_path()), str(HERE / "tamis" / "_command"))
+            self.copy_file(str(self.command_path()), str(command))
 
 
 class sdist(setuptools_sdist):

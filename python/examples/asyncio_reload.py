@@ -76,6 +76,7 @@ async def main() -> None:
         count, changes = await asyncio.wait_for(client, 30)
         watcher.cancel()
         server.close()
+        await server.wait_closed()
         print(f"{'many' if count > 10 else count} queries, all answered")
         print(f"mallory: {', then '.join(changes)}; reloads: {service.reloads}")
 

@@ -1,8 +1,8 @@
 """The measured false positive rate of every kind.
 
 Of 200,000 absent keys about n p are reported as present.  A test fails if the probability of that
-many or more were below 1e-6 at the promised rate (the normal bound of the binomial distribution, 4.9
-standard deviations), so that a right filter fails once in a million runs.
+many or more were below 1e-6 at the promised rate (the normal bound of the binomial distribution,
+4.9 standard deviations), so that a right filter fails once in a million runs.
 """
 
 from __future__ import annotations
