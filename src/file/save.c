@@ -133,12 +133,17 @@ static tamis_status save_draft(struct save *s, const struct tamis__span *spans, 
 
 static tamis_status start(struct save *s) {
     s->had = stat(s->path, &s->old) == 0;
-    if (s->directory.name[0] == '\0' || (s->had && !S_ISREG(s->old.st_mode))) {
-        errno = s->had && !S_ISDIR(s->old.st_mode) ? ENOTSUP : EISDIR;
+    if (s->directory.name[0] == '\0' || (s->had && S_ISDIR(s->old.st_mode))) {
+        errno = EISDIR;
+        return TAMIS_E_IO;
+    }
+    if (s->had && !s->replace) return TAMIS_E_EXISTS;
+    if (s->had && !S_ISREG(s->old.st_mode)) {
+        errno = ENOTSUP;
         return TAMIS_E_IO;
     }
     tamis__journal_name(s->path, s->journal);
-    return s->had && !s->replace ? TAMIS_E_EXISTS : TAMIS_OK;
+    return TAMIS_OK;
 }
 
 /* The file behind a symbolic link, from malloc; NULL: there is none.  Links that another user has

@@ -333,6 +333,7 @@ static void names(void) {
     if (CHECK(mkfifo(link, 0600) == 0, "no FIFO")) {
         errno = 0;
         CHECK(tamis_save(f, link, true) == TAMIS_E_IO && errno == ENOTSUP, "save over a FIFO");
+        CHECK(tamis_save(f, link, false) == TAMIS_E_EXISTS, "a FIFO exists");
         CHECK(lstat(link, &st) == 0 && S_ISFIFO(st.st_mode), "the FIFO was replaced");
     }
     unlink(link);
