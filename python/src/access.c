@@ -12,7 +12,7 @@ static bool pause_before(unsigned attempt) {
     return PyErr_CheckSignals() == 0;
 }
 
-static bool try_read(struct access *access) {
+bool access_try_read(struct access *access) {
     int users = atomic_load(&access->users);
     while (users >= 0 && atomic_load(&access->writers) == 0) {
         if (atomic_compare_exchange_weak(&access->users, &users, users + 1)) return true;
@@ -21,7 +21,7 @@ static bool try_read(struct access *access) {
 }
 
 bool access_read(struct access *access) {
-    for (unsigned attempt = 0; !try_read(access); attempt++) {
+    for (unsigned attempt = 0; !access_try_read(access); attempt++) {
         if (!pause_before(attempt)) return false;
     }
     return true;
@@ -29,18 +29,18 @@ bool access_read(struct access *access) {
 
 void access_read_end(struct access *access) { atomic_fetch_sub(&access->users, 1); }
 
-static bool try_write(struct access *access) {
+bool access_try_write(struct access *access) {
     int none = 0;
     return atomic_compare_exchange_strong(&access->users, &none, -1);
 }
 
 bool access_write(struct access *access) {
-    if (try_write(access)) return true;
+    if (access_try_write(access)) return true;
     bool taken = false;
     atomic_fetch_add(&access->writers, 1);
     for (unsigned attempt = 0; !taken; attempt++) {
         if (!pause_before(attempt)) break;
-        taken = try_write(access);
+        taken = access_try_write(access);
     }
     atomic_fetch_sub(&access->writers, 1);
     return taken;

@@ -107,17 +107,20 @@ static bool run_span(struct batch *b, const struct column *column, size_t from, 
                      const struct output *output) {
     struct target *t = &b->target;
     struct outcome outcome = {.status = TAMIS_OK};
+    tamis_status touched = TAMIS_OK;
     if (!target_begin(t)) return false;
     Py_BEGIN_ALLOW_THREADS
     if (column->hold != NULL) column->hold(column);
     engine_run(column, from, end, b->threads, output, &outcome);
     if (column->drop != NULL) column->drop(column);
     Py_END_ALLOW_THREADS
-    const bool done =
-        check_outcome(b, &outcome) &&
-        (t->action != BATCH_CONTAINS || t->object == NULL || filter_intact(t->object, t->filter));
+    if (t->action == BATCH_CONTAINS && t->object != NULL) {
+        touched = filter_touched(t->object, t->filter);
+    }
     target_end(t);
-    return done;
+    if (!check_outcome(b, &outcome)) return false;
+    if (touched != TAMIS_OK) raise_status(t->state, touched, t->object->name);
+    return touched == TAMIS_OK;
 }
 
 /* Makes room for the results of a column. */
@@ -202,14 +205,10 @@ static bool take_form(PyObject *value, struct arguments *a) {
 }
 
 static bool take_threads(PyObject *value, struct arguments *a) {
-    const long threads = PyLong_AsLong(value);
-    if (threads == -1 && PyErr_Occurred() != NULL) return false;
-    if (threads >= 0 && threads <= 65535) {
-        a->threads = (unsigned)threads;
-        return true;
-    }
-    PyErr_Format(PyExc_ValueError, "threads must be from 0 to 65535, not %ld", threads);
-    return false;
+    uint64_t threads;
+    if (!options_unsigned(value, "threads", THREADS_LIMIT, &threads)) return false;
+    a->threads = (unsigned)threads;
+    return true;
 }
 
 static bool take_hashed(PyObject *value, struct arguments *a) {

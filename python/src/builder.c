@@ -2,6 +2,8 @@
 #include "module.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <structmember.h>
 
 typedef struct {
     PyObject_HEAD
@@ -14,6 +16,7 @@ typedef struct {
     struct key_rule rule;
     _Atomic(tamis_composer *) composer; /* for tuples; NULL: none yet, or in use */
     PyObject *progress;                 /* NULL: none */
+    PyObject *weakrefs;
 } BuilderObject;
 
 /* ---- who uses it */
@@ -52,6 +55,7 @@ static bool take_progress(BuilderObject *self, PyObject *arguments) {
         Py_DECREF(given);
         return false;
     }
+    Py_XDECREF(self->progress);
     self->progress = given;
     return true;
 }
@@ -75,7 +79,7 @@ static bool take_temporary(PyObject *arguments, PyObject *keep, const char **pat
 static bool take_own(BuilderObject *self, const char *function, PyObject *arguments, PyObject *keep,
                      tamis_options *options) {
     uint64_t threads = 1, arity = 0;
-    if (!options_take_unsigned(arguments, "threads", UINT32_MAX, &threads) ||
+    if (!options_take_unsigned(arguments, "threads", THREADS_LIMIT, &threads) ||
         !options_take_unsigned(arguments, "arity", UINT32_MAX, &arity) ||
         !options_take_unsigned(arguments, "memory", UINT64_MAX, &options->memory) ||
         !options_take_flag(arguments, "check", &options->check) ||
@@ -85,7 +89,7 @@ static bool take_own(BuilderObject *self, const char *function, PyObject *argume
     }
     options->threads = self->threads = (unsigned)threads;
     options->arity = (uint32_t)arity;
-    return true;
+    return options_check(self->state, options);
 }
 
 static bool builder_open(BuilderObject *self, const tamis_options *options) {
@@ -98,32 +102,48 @@ static bool builder_open(BuilderObject *self, const tamis_options *options) {
     error = errno;
     Py_END_ALLOW_THREADS
     errno = error;
-    return status == TAMIS_OK || raise_status(self->state, status, NULL) != NULL;
+    return status == TAMIS_OK || options_raise(self->state, status, options) != NULL;
 }
 
-/* A builder with the options in `arguments`, from which they are taken. */
-static BuilderObject *builder_make(PyTypeObject *type, struct state *state, const char *function,
-                                   PyObject *arguments) {
-    tamis_options options = TAMIS_OPTIONS_INIT;
-    PyObject *keep = NULL;
+/* A builder that is closed until it has options. */
+static BuilderObject *allocate(PyTypeObject *type, struct state *state) {
     BuilderObject *self = (BuilderObject *)PyType_GenericAlloc(type, 0);
     if (self == NULL) return NULL;
     self->state = state;
-    if (!options_take(state, arguments, &options, &keep) ||
-        !take_own(self, function, arguments, keep, &options) || !builder_open(self, &options)) {
-        Py_CLEAR(self);
-    }
-    Py_XDECREF(keep);
+    atomic_store(&self->users.count, -1);
     return self;
 }
 
+/* Opens it with the options in `arguments`, from which they are taken. */
+static bool builder_begin(BuilderObject *self, const char *function, PyObject *arguments) {
+    tamis_options options = TAMIS_OPTIONS_INIT;
+    PyObject *keep = NULL;
+    if (self->builder != NULL) {
+        PyErr_SetString(PyExc_TypeError, "the builder exists already");
+        return false;
+    }
+    const bool begun = options_take(self->state, arguments, &options, &keep) &&
+                       take_own(self, function, arguments, keep, &options) &&
+                       builder_open(self, &options);
+    if (begun) atomic_store(&self->users.count, 0);
+    Py_XDECREF(keep);
+    return begun;
+}
+
 static PyObject *builder_new(PyTypeObject *type, PyObject *positional, PyObject *keywords) {
+    (void)positional;
+    (void)keywords;
+    struct state *state = state_of_type(type);
+    return state != NULL ? (PyObject *)allocate(type, state) : NULL;
+}
+
+static int builder_init(PyObject *object, PyObject *positional, PyObject *keywords) {
     static const char *const names[] = {"capacity", "fpr", "kind", NULL};
     PyObject *arguments = options_gather("Builder", positional, keywords, names);
-    if (arguments == NULL) return NULL;
-    BuilderObject *self = builder_make(type, state_of_type(type), "Builder", arguments);
-    Py_DECREF(arguments);
-    return (PyObject *)self;
+    const bool begun =
+        arguments != NULL && builder_begin((BuilderObject *)object, "Builder", arguments);
+    Py_XDECREF(arguments);
+    return begun ? 0 : -1;
 }
 
 static int builder_traverse(PyObject *object, visitproc visit, void *arg) {
@@ -141,6 +161,7 @@ static void builder_dealloc(PyObject *object) {
     BuilderObject *self = (BuilderObject *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
+    if (self->weakrefs != NULL) PyObject_ClearWeakRefs(object);
     (void)builder_clear(object);
     tamis_composer_free(atomic_load(&self->composer));
     if (users_close(&self->users) == 0) tamis_builder_free(self->builder);
@@ -342,13 +363,33 @@ static PyObject *builder_with(PyObject *object, PyObject *ignored) {
     return object;
 }
 
+static PyObject *get_closed(PyObject *object, void *ignored) {
+    (void)ignored;
+    return PyBool_FromLong(atomic_load(&((BuilderObject *)object)->users.count) < 0);
+}
+
+PyDoc_STRVAR(enter_doc,
+             "__enter__($self, /)\n--\n\n"
+             "Returns the builder.\n");
+PyDoc_STRVAR(exit_doc,
+             "__exit__($self, kind, error, traceback, /)\n--\n\n"
+             "Closes the builder.\n");
+
+static PyGetSetDef properties[] = {
+    {"closed", get_closed, NULL, "Has finish() or close() been called?", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(BuilderObject, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
 static PyMethodDef methods[] = {
     {"add", builder_add, METH_O, add_doc},
     {"update", METHOD(builder_update), METH_VARARGS | METH_KEYWORDS, update_doc},
     {"finish", builder_finish, METH_NOARGS, finish_doc},
     {"close", builder_close, METH_NOARGS, close_doc},
-    {"__enter__", builder_with, METH_NOARGS, NULL},
-    {"__exit__", builder_close, METH_VARARGS, NULL},
+    {"__enter__", builder_with, METH_NOARGS, enter_doc},
+    {"__exit__", builder_close, METH_VARARGS, exit_doc},
     {NULL, NULL, 0, NULL}};
 
 PyDoc_STRVAR(
@@ -361,10 +402,10 @@ PyDoc_STRVAR(
     "The number of keys need not be known, and duplicates are allowed.  Without a kind and\n"
     "needs, the filter is of a static kind, the smallest: it accepts no further keys.\n"
     "Several threads may add at once. Options that Filter does not have:\n\n"
-    "arity      fuse: 3 or 4 slots per key\n"
+    "arity      kind='fuse': 3 or 4 slots per key\n"
     "check      query every key before the filter is returned, which detects faulty\n"
     "           memory\n"
-    "threads    maximum number of threads that hash and build\n"
+    "threads    maximum number of threads that hash and build; 0 and 1: only the caller's\n"
     "memory     limit in bytes; beyond it, keys are kept in a temporary file\n"
     "temporary  the directory of that file\n"
     "progress   a function that is called with the number of keys added so far, between\n"
@@ -381,10 +422,13 @@ PyDoc_STRVAR(
 static PyType_Slot slots[] = {
     DOC_SLOT(builder_doc),
     FUNCTION_SLOT(Py_tp_new, builder_new),
+    FUNCTION_SLOT(Py_tp_init, builder_init),
     FUNCTION_SLOT(Py_tp_traverse, builder_traverse),
     FUNCTION_SLOT(Py_tp_clear, builder_clear),
     FUNCTION_SLOT(Py_tp_dealloc, builder_dealloc),
     TABLE_SLOT(Py_tp_methods, methods),
+    TABLE_SLOT(Py_tp_members, members),
+    TABLE_SLOT(Py_tp_getset, properties),
     FUNCTION_SLOT(Py_tp_repr, builder_repr),
     FUNCTION_SLOT(Py_sq_length, builder_length),
     {0, NULL},
@@ -406,8 +450,10 @@ static PyObject *build_from(struct state *state, PyObject *keys, PyObject *argum
     bool hashed = false;
     PyObject *filter = NULL;
     if (!options_take_flag(arguments, "hashed", &hashed)) return NULL;
-    BuilderObject *self = builder_make(state->builder_type, state, "build", arguments);
-    if (self != NULL && add_many(self, keys, hashed)) filter = finish(self);
+    BuilderObject *self = allocate(state->builder_type, state);
+    if (self != NULL && builder_begin(self, "build", arguments) && add_many(self, keys, hashed)) {
+        filter = finish(self);
+    }
     Py_XDECREF((PyObject *)self);
     return filter;
 }

@@ -2,7 +2,9 @@
 #include "module.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 typedef struct {
     PyObject_HEAD
@@ -12,6 +14,7 @@ typedef struct {
     bool has_view;
     Py_buffer view; /* of the bytes that the container reads */
     PyObject *name; /* the path it was opened from, or NULL */
+    PyObject *weakrefs;
 } ContainerObject;
 
 /* ---- its life */
@@ -53,6 +56,7 @@ static void container_drop(ContainerObject *self) {
 static void container_dealloc(PyObject *object) {
     ContainerObject *self = (ContainerObject *)object;
     PyTypeObject *type = Py_TYPE(object);
+    if (self->weakrefs != NULL) PyObject_ClearWeakRefs(object);
     container_drop(self);
     Py_CLEAR(self->name);
     ((freefunc)(uintptr_t)PyType_GetSlot(type, Py_tp_free))(object);
@@ -84,13 +88,6 @@ static PyObject *container_close(PyObject *object, PyObject *ignored) {
 }
 
 /* ---- opening */
-
-/* Raises with a sentence, which it takes; NULL: an exception is set. */
-static void *raise_text(const struct state *state, tamis_status status, PyObject *text) {
-    if (text != NULL) raise_sentence(state, status, text);
-    Py_XDECREF(text);
-    return NULL;
-}
 
 static void *raise_open(const struct state *state, tamis_status status, PyObject *name) {
     static const char sentence[] =
@@ -128,10 +125,10 @@ static PyObject *container_open(PyObject *type, PyObject *positional, PyObject *
     if (!PyArg_ParseTupleAndKeywords(positional, keywords, "O|$z:open", names, &path, &format)) {
         return NULL;
     }
-    PyObject *name = PyOS_FSPath(path);
-    if (name == NULL) return NULL;
+    PyObject *name = NULL;
     ContainerObject *self = NULL;
-    if (PyUnicode_FSConverter(name, &bytes)) {
+    if (PyUnicode_FSConverter(path, &bytes) && PyUnicode_FSDecoder(path, &name) &&
+        options_format(state, format) && path_is_regular(state, bytes, name, READ_CURE)) {
         self = container_make((PyTypeObject *)type, state, name);
     }
     if (self != NULL) {
@@ -142,19 +139,16 @@ static PyObject *container_open(PyObject *type, PyObject *positional, PyObject *
         }
     }
     Py_XDECREF(bytes);
-    Py_DECREF(name);
+    Py_XDECREF(name);
     return (PyObject *)self;
 }
 
-/* Holds the bytes of `data`, or a copy if they could change. */
+/* Holds the bytes of `data`, or a copy if they could change.  They refer to no other object, so
+ * that the garbage collector need not know of them. */
 static bool hold_bytes(ContainerObject *self, PyObject *data) {
-    if (PyObject_GetBuffer(data, &self->view, PyBUF_SIMPLE) < 0) return false;
-    self->has_view = true;
-    if (self->view.readonly) return true;
-    PyObject *copy = PyBytes_FromStringAndSize(self->view.buf, self->view.len);
-    PyBuffer_Release(&self->view);
-    self->has_view = copy != NULL && PyObject_GetBuffer(copy, &self->view, PyBUF_SIMPLE) == 0;
-    Py_XDECREF(copy);
+    PyObject *bytes = stable_bytes(data);
+    self->has_view = bytes != NULL && PyObject_GetBuffer(bytes, &self->view, PyBUF_SIMPLE) == 0;
+    Py_XDECREF(bytes);
     return self->has_view;
 }
 
@@ -173,7 +167,8 @@ static PyObject *container_from_bytes(PyObject *type, PyObject *positional, PyOb
     tamis_open_options options = TAMIS_OPEN_INIT;
     PyObject *data;
     if (!PyArg_ParseTupleAndKeywords(positional, keywords, "O|$z:from_bytes", names, &data,
-                                     &options.format)) {
+                                     &options.format) ||
+        !options_format(state, options.format)) {
         return NULL;
     }
     ContainerObject *self = container_make((PyTypeObject *)type, state, NULL);
@@ -288,15 +283,12 @@ static PyObject *make_part(PyObject *type, const tamis_part *part, bool has_grou
 static PyObject *list_parts(const tamis_container *container, PyObject *type) {
     const size_t count = tamis_container_count(container);
     const bool has_groups = strcmp(tamis_container_format(container), "parquet") == 0;
-    PyObject *list = PyList_New((Py_ssize_t)count);
+    PyObject *list = PyList_New(0); /* of complete items: making one runs Python code */
     for (size_t i = 0; i < count && list != NULL; i++) {
         const tamis_part part = part_at(container, i);
         PyObject *made = make_part(type, &part, has_groups);
-        if (made == NULL) {
-            Py_CLEAR(list);
-        } else {
-            (void)PyList_SetItem(list, (Py_ssize_t)i, made);
-        }
+        if (made == NULL || PyList_Append(list, made) < 0) Py_CLEAR(list);
+        Py_XDECREF(made);
     }
     return list;
 }
@@ -370,9 +362,12 @@ static bool index_of_number(const ContainerObject *self, PyObject *number, size_
 static PyObject *filter_at(ContainerObject *self, size_t index) {
     tamis_filter *filter;
     tamis_status status;
+    int error;
     Py_BEGIN_ALLOW_THREADS
     status = tamis_container_filter(self->container, index, &filter);
+    error = errno;
     Py_END_ALLOW_THREADS
+    errno = error;
     if (status == TAMIS_OK) {
         return filter_wrap(self->state->filter_type, self->state, filter, self->name);
     }
@@ -532,6 +527,17 @@ static PyObject *get_closed(PyObject *object, void *ignored) {
     return PyBool_FromLong(atomic_load(&((ContainerObject *)object)->users.count) < 0);
 }
 
+PyDoc_STRVAR(enter_doc,
+             "__enter__($self, /)\n--\n\n"
+             "Returns the container.\n");
+PyDoc_STRVAR(exit_doc,
+             "__exit__($self, kind, error, traceback, /)\n--\n\n"
+             "Closes the file.\n");
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(ContainerObject, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL}};
+
 static PyMethodDef methods[] = {
     {"open", METHOD(container_open), METH_CLASS | METH_VARARGS | METH_KEYWORDS, open_doc},
     {"from_bytes", METHOD(container_from_bytes), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
@@ -542,8 +548,8 @@ static PyMethodDef methods[] = {
     {"parts", container_parts, METH_NOARGS, parts_doc},
     {"filter", container_filter, METH_O, filter_doc},
     {"close", container_close, METH_NOARGS, close_doc},
-    {"__enter__", container_with, METH_NOARGS, NULL},
-    {"__exit__", container_close, METH_VARARGS, NULL},
+    {"__enter__", container_with, METH_NOARGS, enter_doc},
+    {"__exit__", container_close, METH_VARARGS, exit_doc},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef properties[] = {
@@ -568,6 +574,7 @@ static PyType_Slot slots[] = {
     FUNCTION_SLOT(Py_tp_new, container_new),
     FUNCTION_SLOT(Py_tp_dealloc, container_dealloc),
     TABLE_SLOT(Py_tp_methods, methods),
+    TABLE_SLOT(Py_tp_members, members),
     TABLE_SLOT(Py_tp_getset, properties),
     FUNCTION_SLOT(Py_tp_repr, container_repr),
     FUNCTION_SLOT(Py_tp_iter, container_iterate),

@@ -70,7 +70,7 @@ static uint64_t keys_of(const tamis_facts *facts) {
     return facts->distinct > 0 && facts->distinct < 1.8e19 ? (uint64_t)(facts->distinct + 0.5) : 0;
 }
 
-static PyObject *make_info(const tamis_facts *f, PyObject *name) {
+PyObject *info_of_facts(const tamis_facts *f, PyObject *name) {
     char form[256];
     struct fields fields = {PyDict_New()};
     PyObject *file = name != NULL ? name : Py_None;
@@ -101,15 +101,6 @@ static PyObject *make_info(const tamis_facts *f, PyObject *name) {
     field_text(&fields, "checksum", strcmp(f->format, "tamis") == 0 ? "ok" : "none");
     field_text(&fields, "note", f->note);
     return fields_make(&fields, "Info");
-}
-
-PyObject *info_of_filter(struct state *state, const tamis_filter *filter, PyObject *name) {
-    tamis_facts facts = TAMIS_FACTS_INIT;
-    tamis_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = tamis_info(filter, &facts);
-    Py_END_ALLOW_THREADS
-    return status == TAMIS_OK ? make_info(&facts, name) : raise_status(state, status, name);
 }
 
 /* ---- plan */
@@ -195,16 +186,16 @@ static PyObject *make_sizing(const tamis_sizing *s) {
     return fields_make(&fields, "Sizing");
 }
 
+/* A tuple from a list: making a Sizing runs Python code, which could find an incomplete tuple. */
 static PyObject *make_families(const struct plan *plan) {
-    PyObject *families = PyTuple_New((Py_ssize_t)plan->count);
-    for (size_t i = 0; i < plan->count && families != NULL; i++) {
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; i < plan->count && list != NULL; i++) {
         PyObject *sizing = make_sizing(&plan->sizing[i]);
-        if (sizing == NULL) {
-            Py_CLEAR(families);
-        } else {
-            (void)PyTuple_SetItem(families, (Py_ssize_t)i, sizing);
-        }
+        if (sizing == NULL || PyList_Append(list, sizing) < 0) Py_CLEAR(list);
+        Py_XDECREF(sizing);
     }
+    PyObject *families = list != NULL ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
     return families;
 }
 
@@ -240,22 +231,6 @@ static PyObject *plan_object(const struct plan *plan) {
     return fields_make(&fields, "Plan");
 }
 
-static bool take_fpr(struct state *state, PyObject *arguments, double *fpr) {
-    bool failed = false;
-    PyObject *given = options_take_object(arguments, "fpr", &failed);
-    const bool taken = given == NULL ? !failed : options_fpr(state, given, fpr);
-    Py_XDECREF(given);
-    return taken;
-}
-
-static bool take_needs(PyObject *arguments, uint32_t *needs) {
-    bool failed = false;
-    PyObject *given = options_take_object(arguments, "needs", &failed);
-    const bool taken = given == NULL ? !failed : options_needs(given, needs);
-    Py_XDECREF(given);
-    return taken;
-}
-
 static bool take_capacity(PyObject *arguments, uint64_t *capacity) {
     if (PyDict_GetItemString(arguments, "capacity") == NULL) {
         PyErr_SetString(PyExc_TypeError, "plan() missing required argument: 'capacity'");
@@ -266,15 +241,14 @@ static bool take_capacity(PyObject *arguments, uint64_t *capacity) {
 
 static bool take_options(struct state *state, PyObject *arguments, tamis_options *options) {
     if (!take_capacity(arguments, &options->capacity) ||
-        !take_fpr(state, arguments, &options->fpr) ||
+        !options_take_fpr(state, arguments, &options->fpr) ||
         !options_take_unsigned(arguments, "bytes", UINT64_MAX, &options->bytes) ||
-        !take_needs(arguments, &options->needs) || !options_end("plan", arguments)) {
+        !options_take_needs(arguments, &options->needs) || !options_end("plan", arguments) ||
+        !options_check_size(state, options)) {
         return false;
     }
     if (options->fpr == 0 && options->bytes == 0) options->fpr = FPR_DEFAULT;
-    if (options->fpr == 0 || options->bytes == 0) return true;
-    PyErr_SetString(PyExc_ValueError, "fpr and bytes contradict each other: give one of them");
-    return false;
+    return true;
 }
 
 PyObject *module_plan(PyObject *module, PyObject *positional, PyObject *keywords) {

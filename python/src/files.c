@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- opening */
 
@@ -49,7 +50,8 @@ static bool take_wait(PyObject *given, double *wait) {
     return false;
 }
 
-static bool opening_begin(struct opening *opening, PyObject *arguments, PyObject *keywords) {
+static bool opening_begin(const struct state *state, struct opening *opening, PyObject *arguments,
+                          PyObject *keywords) {
     static char *names[] = {"path", "format", "part", "secret",  "update", "shared",
                             "map",  "verify", "wait", "threads", NULL};
     PyObject *path, *secret = Py_None, *wait = Py_None, *threads = NULL;
@@ -66,7 +68,10 @@ static bool opening_begin(struct opening *opening, PyObject *arguments, PyObject
     how->update = update != 0;
     how->shared = shared != 0;
     how->map = map && !shared && !update; /* a mapped filter is read-only */
-    if (threads != NULL && !options_unsigned(threads, "threads", UINT32_MAX, &count)) return false;
+    if (!options_format(state, how->format) ||
+        (threads != NULL && !options_unsigned(threads, "threads", THREADS_LIMIT, &count))) {
+        return false;
+    }
     how->threads = (uint32_t)count;
     opening->keep = PyList_New(0);
     if (opening->keep != NULL && take_verify(verify, &how->verify) &&
@@ -78,7 +83,7 @@ static bool opening_begin(struct opening *opening, PyObject *arguments, PyObject
     return false;
 }
 
-/* Calls the library once.  Something that cannot be mapped, such as a pipe, is read. */
+/* Calls the library once. */
 static tamis_status open_once(struct opening *opening, tamis_filter **filter,
                               tamis_container **container, int *error) {
     const char *path = PyBytes_AsString(opening->path);
@@ -87,11 +92,6 @@ static tamis_status open_once(struct opening *opening, tamis_filter **filter,
     Py_BEGIN_ALLOW_THREADS
     status = container != NULL ? tamis_open_any(path, how, filter, container)
                                : tamis_open(path, how, filter);
-    if (status == TAMIS_E_UNSUPPORTED && how->map) {
-        how->map = false;
-        status = container != NULL ? tamis_open_any(path, how, filter, container)
-                                   : tamis_open(path, how, filter);
-    }
     *error = errno;
     Py_END_ALLOW_THREADS
     return status;
@@ -113,8 +113,24 @@ static tamis_status open_waiting(struct opening *opening, tamis_filter **filter,
     return status;
 }
 
+bool path_is_regular(const struct state *state, PyObject *path, PyObject *name, const char *cure) {
+    struct stat file;
+    int failed;
+    Py_BEGIN_ALLOW_THREADS
+    failed = stat(PyBytes_AsString(path), &file);
+    Py_END_ALLOW_THREADS
+    if (failed != 0 || S_ISREG(file.st_mode)) return true;
+    if (S_ISDIR(file.st_mode)) {
+        errno = EISDIR;
+        return PyErr_SetFromErrnoWithFilenameObject(PyExc_OSError, name) != NULL;
+    }
+    return raise_text(state, TAMIS_E_ARGUMENT,
+                      PyUnicode_FromFormat("%S: not a regular file; %s", name, cure)) != NULL;
+}
+
 static bool open_path(struct state *state, struct opening *opening, tamis_filter **filter,
                       tamis_container **container) {
+    if (!path_is_regular(state, opening->path, opening->name, READ_CURE)) return false;
     const tamis_status status = open_waiting(opening, filter, container);
     if (status != TAMIS_OK && PyErr_Occurred() == NULL) {
         raise_status(state, status, opening->name);
@@ -130,7 +146,7 @@ static PyObject *wrap_opened(PyTypeObject *type, struct state *state, struct ope
     if (self == NULL) return NULL;
     self->updating = how->update;
     self->shared = how->shared;
-    self->lazy = how->map && how->verify != TAMIS_VERIFY_ALL;
+    self->lazy = how->update || (how->map && how->verify != TAMIS_VERIFY_ALL);
     return (PyObject *)self;
 }
 
@@ -139,7 +155,7 @@ PyObject *filter_open(PyObject *type, PyObject *arguments, PyObject *keywords) {
     struct opening opening;
     tamis_filter *filter;
     PyObject *opened = NULL;
-    if (state == NULL || !opening_begin(&opening, arguments, keywords)) return NULL;
+    if (state == NULL || !opening_begin(state, &opening, arguments, keywords)) return NULL;
     if (open_path(state, &opening, &filter, NULL)) {
         opened = wrap_opened((PyTypeObject *)type, state, &opening, filter);
     }
@@ -153,7 +169,7 @@ PyObject *module_open(PyObject *module, PyObject *arguments, PyObject *keywords)
     tamis_filter *filter;
     tamis_container *container;
     PyObject *opened = NULL;
-    if (!opening_begin(&opening, arguments, keywords)) return NULL;
+    if (!opening_begin(state, &opening, arguments, keywords)) return NULL;
     if (open_path(state, &opening, &filter, &container)) {
         opened = filter != NULL
                      ? wrap_opened(state->filter_type, state, &opening, filter)
@@ -165,17 +181,28 @@ PyObject *module_open(PyObject *module, PyObject *arguments, PyObject *keywords)
 
 /* ---- from bytes */
 
-/* Bytes that may change while they are read are copied first. */
-static PyObject *stable_bytes(PyObject *data) {
+/* Is it bytes, or a contiguous memoryview of bytes?  A view of anything else may be read-only and
+ * still change.  -1: an exception is set. */
+static int is_constant(PyObject *data) {
+    if (PyBytes_CheckExact(data)) return 1;
+    if (!PyMemoryView_Check(data)) return 0;
+    PyObject *base = PyObject_GetAttrString(data, "obj");
+    PyObject *contiguous = base == NULL ? NULL : PyObject_GetAttrString(data, "c_contiguous");
+    const int constant =
+        contiguous == NULL ? -1 : PyBytes_CheckExact(base) && contiguous == Py_True;
+    Py_XDECREF(contiguous);
+    Py_XDECREF(base);
+    return constant;
+}
+
+PyObject *stable_bytes(PyObject *data) {
     if (PyUnicode_Check(data) || !PyObject_CheckBuffer(data)) {
         PyErr_SetString(PyExc_TypeError,
                         "a filter is read from bytes or another bytes-like object");
         return NULL;
     }
-    Py_buffer view;
-    if (PyObject_GetBuffer(data, &view, PyBUF_FULL_RO) < 0) return NULL;
-    const bool constant = view.readonly && PyBuffer_IsContiguous(&view, 'C');
-    PyBuffer_Release(&view);
+    const int constant = is_constant(data);
+    if (constant < 0) return NULL;
     if (!constant) return PyBytes_FromObject(data);
     Py_INCREF(data);
     return data;
@@ -185,6 +212,7 @@ static PyObject *decode(PyTypeObject *type, struct state *state, PyObject *data,
                         const tamis_open_options *how) {
     tamis_filter *filter;
     tamis_status status;
+    int error;
     Py_buffer view;
     PyObject *bytes = stable_bytes(data);
     if (bytes == NULL) return NULL;
@@ -194,9 +222,11 @@ static PyObject *decode(PyTypeObject *type, struct state *state, PyObject *data,
     }
     Py_BEGIN_ALLOW_THREADS
     status = tamis_decode(view.buf, (size_t)view.len, how, &filter);
+    error = errno;
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&view);
     Py_DECREF(bytes);
+    errno = error;
     if (status != TAMIS_OK) return raise_status(state, status, NULL);
     FilterObject *self = (FilterObject *)filter_wrap(type, state, filter, NULL);
     if (self != NULL) self->shared = how->shared;
@@ -211,7 +241,8 @@ PyObject *filter_from_bytes(PyObject *type, PyObject *arguments, PyObject *keywo
     int shared = 0;
     if (state == NULL ||
         !PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$zzOp:from_bytes", names, &data,
-                                     &how.format, &how.part, &secret, &shared)) {
+                                     &how.format, &how.part, &secret, &shared) ||
+        !options_format(state, how.format)) {
         return NULL;
     }
     how.shared = shared != 0;
@@ -240,24 +271,33 @@ PyObject *filter_restore(PyObject *type, PyObject *arguments) {
 
 /* ---- to bytes and files */
 
-static PyObject *encode(FilterObject *self, const tamis_filter *filter) {
+/* Encodes into new bytes, which the garbage collector does not track; with errno. */
+static tamis_status encode(const tamis_filter *filter, PyObject **bytes) {
     const uint64_t size = tamis_encoded_size(filter);
-    if (size > (uint64_t)PY_SSIZE_T_MAX) return raise_status(self->state, TAMIS_E_TOO_BIG, NULL);
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
-    if (bytes == NULL) return NULL;
-    char *const buffer = PyBytes_AsString(bytes);
+    if (size > (uint64_t)PY_SSIZE_T_MAX) return TAMIS_E_TOO_BIG;
+    *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size);
+    if (*bytes == NULL) return TAMIS_E_NOMEM;
+    char *const buffer = PyBytes_AsString(*bytes);
     tamis_status status;
+    int error;
     Py_BEGIN_ALLOW_THREADS
     status = tamis_encode(filter, buffer, (size_t)size, NULL);
+    error = errno;
     Py_END_ALLOW_THREADS
-    if (status == TAMIS_OK) return bytes;
-    Py_DECREF(bytes);
-    return raise_status(self->state, status, self->name);
+    errno = error;
+    return status;
 }
 
 /* Shared filters accept adds under read access, and must not while they are encoded. */
 const tamis_filter *filter_freeze(FilterObject *self) {
     return self->shared ? filter_write(self) : filter_read(self);
+}
+
+const tamis_filter *filter_try_freeze(FilterObject *self) {
+    if (!(self->shared ? access_try_write : access_try_read)(&self->access)) return NULL;
+    if (self->filter != NULL && atomic_load(&self->damage) == 0) return self->filter;
+    filter_thaw(self);
+    return NULL;
 }
 
 void filter_thaw(FilterObject *self) {
@@ -271,11 +311,16 @@ void filter_thaw(FilterObject *self) {
 PyObject *filter_to_bytes(PyObject *object, PyObject *none) {
     (void)none;
     FilterObject *self = (FilterObject *)object;
+    PyObject *bytes = NULL;
     const tamis_filter *filter = filter_freeze(self);
     if (filter == NULL) return NULL;
-    PyObject *bytes = encode(self, filter);
+    const tamis_status status = encode(filter, &bytes);
+    const int error = errno;
     filter_thaw(self);
-    return bytes;
+    if (status == TAMIS_OK) return bytes;
+    Py_XDECREF(bytes);
+    errno = error;
+    return raise_status(self->state, status, self->name);
 }
 
 static bool save(FilterObject *self, const char *path, bool replace, PyObject *name) {
@@ -300,8 +345,11 @@ PyObject *filter_save(PyObject *object, PyObject *arguments, PyObject *keywords)
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$p:save", names, &path, &replace)) {
         return NULL;
     }
-    const bool saved = PyUnicode_FSConverter(path, &bytes) && PyUnicode_FSDecoder(path, &name) &&
-                       save((FilterObject *)object, PyBytes_AsString(bytes), replace != 0, name);
+    FilterObject *self = (FilterObject *)object;
+    const bool saved =
+        PyUnicode_FSConverter(path, &bytes) && PyUnicode_FSDecoder(path, &name) &&
+        (!replace || path_is_regular(self->state, bytes, name, "write to_bytes() to it")) &&
+        save(self, PyBytes_AsString(bytes), replace != 0, name);
     Py_XDECREF(bytes);
     Py_XDECREF(name);
     if (!saved) return NULL;
@@ -331,10 +379,13 @@ PyObject *filter_reduce(PyObject *object, PyObject *none) {
     PyObject *restore = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "_restore");
     PyObject *format = PyObject_GetAttrString(object, "format");
     PyObject *bytes = format != NULL ? encode_as_tamis(object, format) : NULL;
+    PyObject *state = bytes != NULL ? filter_state(object) : NULL;
     PyObject *reduced = NULL;
-    if (bytes != NULL && restore != NULL && format != NULL) {
-        reduced = Py_BuildValue("O(OO)", restore, bytes, format);
+    if (state != NULL && restore != NULL) {
+        reduced = state == Py_None ? Py_BuildValue("O(OO)", restore, bytes, format)
+                                   : Py_BuildValue("O(OO)O", restore, bytes, format, state);
     }
+    Py_XDECREF(state);
     Py_XDECREF(bytes);
     Py_XDECREF(restore);
     Py_XDECREF(format);
@@ -381,13 +432,12 @@ void filter_release_buffer(PyObject *object, Py_buffer *view) {
 PyObject *filter_verify(PyObject *object, PyObject *none) {
     (void)none;
     FilterObject *self = (FilterObject *)object;
-    tamis_status status;
     const tamis_filter *filter = filter_read(self);
     if (filter == NULL) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = tamis_verify(filter);
-    Py_END_ALLOW_THREADS
+    const tamis_status status = filter_check(self, filter);
+    const int error = errno;
     filter_read_end(self);
+    errno = error;
     if (status != TAMIS_OK) return raise_status(self->state, status, self->name);
     Py_RETURN_NONE;
 }
@@ -398,17 +448,17 @@ PyObject *filter_commit(PyObject *object, PyObject *none) {
     uint64_t written = 0;
     tamis_status status;
     int error;
-    tamis_filter *filter = filter_write(self);
-    if (filter == NULL) return NULL;
     if (!self->updating) {
-        filter_write_end(self);
         PyErr_SetString(PyExc_ValueError, "the filter was not opened with update=True");
         return NULL;
     }
+    tamis_filter *filter = filter_write(self);
+    if (filter == NULL) return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = tamis_commit(filter, &written);
     error = errno;
-    filter_drop(self);
+    /* After any other status the file is the old one, and the changes are still in the filter. */
+    if (status == TAMIS_OK || status == TAMIS_E_CHANGED) filter_drop(self);
     Py_END_ALLOW_THREADS
     filter_write_end(self);
     errno = error;

@@ -1,34 +1,48 @@
 /* filter.c - the type Filter: its life, its facts, and one key at a time */
 #include "module.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 #include <structmember.h>
 
 #include "filter_doc.h"
 
 /* ---- access */
 
-static bool is_open(FilterObject *self) {
-    if (self->filter != NULL) return true;
+/* The filter, if it may be used. */
+static tamis_filter *usable(FilterObject *self) {
+    const bool intact = atomic_load_explicit(&self->damage, memory_order_relaxed) == 0;
+    return intact ? self->filter : NULL;
+}
+
+/* Raises why the filter may not be used. */
+static void *refuse_use(FilterObject *self) {
+    const tamis_status damage = (tamis_status)atomic_load(&self->damage);
+    if (self->filter != NULL && damage != TAMIS_OK) {
+        return raise_status(self->state, damage, self->name);
+    }
     PyErr_SetString(PyExc_ValueError, "the filter is closed");
-    return false;
+    return NULL;
 }
 
 const tamis_filter *filter_read(FilterObject *self) {
     if (!access_read(&self->access)) return NULL;
-    if (is_open(self)) return self->filter;
+    const tamis_filter *filter = usable(self);
+    if (filter != NULL) return filter;
     access_read_end(&self->access);
-    return NULL;
+    return refuse_use(self);
 }
 
 void filter_read_end(FilterObject *self) { access_read_end(&self->access); }
 
 tamis_filter *filter_write(FilterObject *self) {
     if (!access_write(&self->access)) return NULL;
-    if (is_open(self)) return self->filter;
+    tamis_filter *filter = usable(self);
+    if (filter != NULL) return filter;
     access_write_end(&self->access);
-    return NULL;
+    return refuse_use(self);
 }
 
 void filter_write_end(FilterObject *self) { access_write_end(&self->access); }
@@ -43,7 +57,8 @@ static const tamis_filter *begin_query(FilterObject *self) {
         if (!access_read(&self->access)) return NULL;
         access_read_end(&self->access);
     }
-    return is_open(self) ? self->filter : NULL;
+    const tamis_filter *filter = usable(self);
+    return filter != NULL ? filter : refuse_use(self);
 #endif
 }
 
@@ -63,7 +78,8 @@ static tamis_filter *begin_change(FilterObject *self) {
         if (!access_write(&self->access)) return NULL;
         access_write_end(&self->access);
     }
-    return is_open(self) ? self->filter : NULL;
+    tamis_filter *filter = usable(self);
+    return filter != NULL ? filter : refuse_use(self);
 #endif
 }
 
@@ -89,12 +105,21 @@ static void end_add(FilterObject *self) {
     }
 }
 
-bool filter_intact(FilterObject *self, const tamis_filter *filter) {
-    if (!self->lazy) return true;
-    const tamis_status status = tamis_query_status(filter);
-    if (status == TAMIS_OK) return true;
-    raise_status(self->state, status, self->name);
-    return false;
+tamis_status filter_touched(const FilterObject *self, const tamis_filter *filter) {
+    return self->lazy ? tamis_query_status(filter) : TAMIS_OK;
+}
+
+tamis_status filter_check(FilterObject *self, const tamis_filter *filter) {
+    tamis_status status;
+    int error;
+    Py_BEGIN_ALLOW_THREADS
+    status = tamis_verify(filter);
+    error = errno;
+    Py_END_ALLOW_THREADS
+    const bool damaged = status == TAMIS_E_CHECKSUM || status == TAMIS_E_CORRUPT;
+    if (damaged) atomic_store(&self->damage, (int)status);
+    errno = error;
+    return status;
 }
 
 /* ---- its life */
@@ -173,37 +198,13 @@ static PyObject *filter_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     return state != NULL ? (PyObject *)allocate(type, state) : NULL;
 }
 
-/* Without anything that sets the size, a filter that grows; a kind with a fixed size needs one. */
-static bool complete_size(tamis_options *options) {
-    const bool sized = options->capacity != 0 || options->bytes != 0 || options->bits != 0;
-    if (sized || options->format != NULL) return true;
-    if (options->kind == TAMIS_AUTO) options->kind = TAMIS_GROWING;
-    const uint32_t caps = tamis_kind_caps(options->kind);
-    if ((caps & TAMIS_CAN_GROW) || (caps & TAMIS_IS_STATIC)) return true;
-    PyErr_Format(PyExc_ValueError, "a %s filter has a fixed size: give capacity= or bytes=",
-                 tamis_kind_name(options->kind));
-    return false;
-}
-
-static void raise_creation(const struct state *state, tamis_status status) {
-    if (status != TAMIS_E_STATIC) {
-        raise_status(state, status, NULL);
-        return;
-    }
-    PyObject *sentence =
-        PyUnicode_FromFormat("%s: use tamis.build() or tamis.Builder", tamis_status_text(status));
-    if (sentence != NULL) raise_sentence(state, status, sentence);
-    Py_XDECREF(sentence);
-}
-
 static bool create(FilterObject *self, const tamis_options *options) {
     tamis_status status;
     Py_BEGIN_ALLOW_THREADS
     status = tamis_create(options, &self->filter);
     Py_END_ALLOW_THREADS
     if (status == TAMIS_OK) return filter_refresh(self);
-    raise_creation(self->state, status);
-    return false;
+    return options_raise(self->state, status, options) != NULL;
 }
 
 static int filter_init(PyObject *object, PyObject *positional, PyObject *keywords) {
@@ -212,9 +213,13 @@ static int filter_init(PyObject *object, PyObject *positional, PyObject *keyword
     tamis_options options = TAMIS_OPTIONS_INIT;
     PyObject *keep = NULL;
     PyObject *arguments = options_gather("Filter", positional, keywords, names);
+    const bool has_capacity =
+        arguments != NULL && PyDict_GetItemString(arguments, "capacity") != NULL;
     bool ready = arguments != NULL && options_take(self->state, arguments, &options, &keep) &&
                  options_take_flag(arguments, "shared", &options.shared) &&
-                 options_end("Filter", arguments) && complete_size(&options);
+                 options_end("Filter", arguments) &&
+                 options_complete(self->state, &options, has_capacity) &&
+                 options_check(self->state, &options);
     if (ready && self->filter != NULL) {
         PyErr_SetString(PyExc_TypeError, "the filter exists already");
         ready = false;
@@ -260,8 +265,12 @@ static int filter_contains(PyObject *object, PyObject *argument) {
     if (filter != NULL) {
         found = key.is_hash ? tamis_contains_hash(filter, key.hash)
                             : tamis_contains(filter, key.bytes, key.length);
-        if (found && !filter_intact(self, filter)) found = -1;
+        const tamis_status status = found ? filter_touched(self, filter) : TAMIS_OK;
         end_query(self);
+        if (status != TAMIS_OK) {
+            raise_status(self->state, status, self->name);
+            found = -1;
+        }
     }
     key_release(&key);
     return found;
@@ -304,9 +313,12 @@ static tamis_status remove_key(FilterObject *self, PyObject *argument) {
 
 static PyObject *filter_remove(PyObject *object, PyObject *argument) {
     const tamis_status status = remove_key((FilterObject *)object, argument);
-    if (status == TAMIS_E_ABSENT) PyErr_SetObject(PyExc_KeyError, argument);
-    if (status != TAMIS_OK) return NULL;
-    Py_RETURN_NONE;
+    if (status == TAMIS_OK) Py_RETURN_NONE;
+    if (status != TAMIS_E_ABSENT) return NULL;
+    PyObject *arguments = PyTuple_Pack(1, argument); /* a tuple would be several arguments */
+    if (arguments != NULL) PyErr_SetObject(PyExc_KeyError, arguments);
+    Py_XDECREF(arguments);
+    return NULL;
 }
 
 static PyObject *filter_discard(PyObject *object, PyObject *argument) {
@@ -324,8 +336,10 @@ static PyObject *filter_count(PyObject *object, PyObject *argument) {
     if (filter != NULL) {
         const unsigned times = key.is_hash ? tamis_count_hash(filter, key.hash)
                                            : tamis_count(filter, key.bytes, key.length);
-        if (times == 0 || filter_intact(self, filter)) count = PyLong_FromUnsignedLong(times);
+        const tamis_status status = times != 0 ? filter_touched(self, filter) : TAMIS_OK;
         end_query(self);
+        count = status == TAMIS_OK ? PyLong_FromUnsignedLong(times)
+                                   : raise_status(self->state, status, self->name);
     }
     key_release(&key);
     return count;
@@ -338,9 +352,9 @@ static PyObject *filter_hash(PyObject *object, PyObject *argument) {
     PyObject *hash = NULL;
     const tamis_filter *filter = begin_query(self);
     if (filter != NULL) {
-        hash = PyLong_FromUnsignedLongLong(key.is_hash ? key.hash
-                                                       : tamis_hash(filter, key.bytes, key.length));
+        const uint64_t value = key.is_hash ? key.hash : tamis_hash(filter, key.bytes, key.length);
         end_query(self);
+        hash = PyLong_FromUnsignedLongLong(value);
     }
     key_release(&key);
     return hash;
@@ -372,7 +386,7 @@ static PyObject *filter_update(PyObject *object, PyObject *positional, PyObject 
     uint64_t threads = 1;
     PyObject *arguments = keywords != NULL ? PyDict_Copy(keywords) : PyDict_New();
     bool added = arguments != NULL &&
-                 options_take_unsigned(arguments, "threads", UINT32_MAX, &threads) &&
+                 options_take_unsigned(arguments, "threads", THREADS_LIMIT, &threads) &&
                  options_end("update", arguments);
     Py_XDECREF(arguments);
     const Py_ssize_t count = PyTuple_Size(positional);
@@ -386,56 +400,73 @@ static PyObject *filter_update(PyObject *object, PyObject *positional, PyObject 
 
 /* ---- facts */
 
+/* Also those that take a pass over the table, which is verified first.  The caller has access. */
+static tamis_status count_facts(FilterObject *self, const tamis_filter *filter,
+                                tamis_facts *facts) {
+    tamis_status status = filter_check(self, filter);
+    if (status != TAMIS_OK) return status;
+    Py_BEGIN_ALLOW_THREADS
+    status = tamis_info(filter, facts);
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
 /* `brief`: without what takes a pass over the table. */
 static bool read_facts(FilterObject *self, bool brief, tamis_facts *facts) {
     *facts = (tamis_facts)TAMIS_FACTS_INIT;
     const tamis_filter *filter = filter_read(self);
     if (filter == NULL) return false;
-    tamis_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = (brief ? tamis_info_brief : tamis_info)(filter, facts);
-    Py_END_ALLOW_THREADS
+    const tamis_status status =
+        brief ? tamis_info_brief(filter, facts) : count_facts(self, filter, facts);
+    const int error = errno;
     filter_read_end(self);
+    errno = error;
     if (status != TAMIS_OK) raise_status(self->state, status, self->name);
     return status == TAMIS_OK;
 }
 
-static Py_ssize_t filter_length(PyObject *object) {
-    tamis_facts facts;
-    if (!read_facts((FilterObject *)object, false, &facts)) return -1;
-    if (!(facts.distinct < (double)PY_SSIZE_T_MAX)) return PY_SSIZE_T_MAX;
-    const Py_ssize_t keys = (Py_ssize_t)llround(facts.distinct);
-    return keys == 0 && facts.fill > 0 ? 1 : keys; /* never empty if a key was added */
+static Py_ssize_t keys_of(const tamis_facts *facts) {
+    if (!(facts->distinct < (double)PY_SSIZE_T_MAX)) return PY_SSIZE_T_MAX;
+    const Py_ssize_t keys = (Py_ssize_t)llround(facts->distinct);
+    return keys == 0 && facts->fill > 0 ? 1 : keys; /* never empty if a key was added */
 }
 
-static int filter_bool(PyObject *object) {
+static Py_ssize_t filter_length(PyObject *object) {
     tamis_facts facts;
-    if (!read_facts((FilterObject *)object, true, &facts)) return -1;
-    return facts.adds != 0 ? 1 : filter_length(object) != 0;
+    return read_facts((FilterObject *)object, false, &facts) ? keys_of(&facts) : -1;
 }
 
 static PyObject *filter_info(PyObject *object, PyObject *none) {
     (void)none;
     FilterObject *self = (FilterObject *)object;
-    const tamis_filter *filter = filter_read(self);
-    if (filter == NULL) return NULL;
-    PyObject *info = info_of_filter(self->state, filter, self->name);
-    filter_read_end(self);
-    return info;
+    tamis_facts facts;
+    return read_facts(self, false, &facts) ? info_of_facts(&facts, self->name) : NULL;
 }
 
+static PyObject *repr_of_facts(const tamis_facts *facts, bool counted) {
+    char fpr[32], keys[32];
+    const bool native = strcmp(facts->format, "tamis") == 0;
+    PyOS_snprintf(fpr, sizeof fpr, facts->fpr_target > 0 ? "%.3g" : "unknown", facts->fpr_target);
+    PyOS_snprintf(keys, sizeof keys, "keys=%zd", keys_of(facts));
+    return PyUnicode_FromFormat("<tamis.Filter kind='%s' %s fpr=%s%s%s%s>",
+                                tamis_kind_name(facts->kind), counted ? keys : "damaged", fpr,
+                                facts->keyed ? " keyed" : "",
+                                native ? "" : " format=", native ? "" : facts->format);
+}
+
+/* Also of a filter that is damaged: it is for messages and debuggers. */
 static PyObject *filter_repr(PyObject *object) {
     FilterObject *self = (FilterObject *)object;
-    if (self->filter == NULL) return PyUnicode_FromString("<tamis.Filter closed>");
-    tamis_facts facts;
-    char fpr[32];
-    const Py_ssize_t keys = filter_length(object);
-    if (keys < 0 || !read_facts(self, true, &facts)) return NULL;
-    PyOS_snprintf(fpr, sizeof fpr, facts.fpr_target > 0 ? "%.3g" : "unknown", facts.fpr_target);
-    return PyUnicode_FromFormat("<tamis.Filter kind='%s' keys=%zd fpr=%s%s%s%s>",
-                                tamis_kind_name(facts.kind), keys, fpr, facts.keyed ? " keyed" : "",
-                                facts.format[0] != 't' ? " format=" : "",
-                                facts.format[0] != 't' ? facts.format : "");
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    bool counted = false;
+    if (!access_read(&self->access)) return NULL;
+    const bool closed = self->filter == NULL;
+    if (!closed) {
+        (void)tamis_info_brief(self->filter, &facts);
+        counted = usable(self) != NULL && count_facts(self, self->filter, &facts) == TAMIS_OK;
+    }
+    access_read_end(&self->access);
+    return closed ? PyUnicode_FromString("<tamis.Filter closed>") : repr_of_facts(&facts, counted);
 }
 
 static PyObject *get_fact(PyObject *object, void *which) {
@@ -472,9 +503,25 @@ static PyObject *get_closed(PyObject *object, void *none) {
     return PyBool_FromLong(((FilterObject *)object)->filter == NULL);
 }
 
+/* With the table, if it is memory of the process: files are mapped read-only. */
+static PyObject *filter_sizeof(PyObject *object, PyObject *none) {
+    (void)none;
+    FilterObject *self = (FilterObject *)object;
+    tamis_facts facts = TAMIS_FACTS_INIT;
+    PyObject *size = PyObject_CallMethod((PyObject *)&PyBaseObject_Type, "__sizeof__", "O", object);
+    if (size == NULL || !access_read(&self->access)) return size;
+    if (self->filter != NULL) (void)tamis_info_brief(self->filter, &facts);
+    access_read_end(&self->access);
+    PyObject *table = PyLong_FromUnsignedLongLong(facts.readonly ? 0 : facts.table_bytes);
+    PyObject *sum = table != NULL ? PyNumber_Add(size, table) : NULL;
+    Py_XDECREF(table);
+    Py_DECREF(size);
+    return sum;
+}
+
 static PyObject *filter_enter(PyObject *object, PyObject *none) {
     (void)none;
-    if (!is_open((FilterObject *)object)) return NULL;
+    if (usable((FilterObject *)object) == NULL) return refuse_use((FilterObject *)object);
     Py_INCREF(object);
     return object;
 }
@@ -515,7 +562,7 @@ static PyMethodDef filter_methods[] = {
     {"hash_many", METHOD(filter_hash_many), FAST, hash_many_doc},
     {"copy", filter_copy, METH_NOARGS, copy_doc},
     {"__copy__", filter_copy, METH_NOARGS, copy_doc},
-    {"__deepcopy__", filter_copy, METH_O, copy_doc},
+    {"__deepcopy__", filter_deepcopy, METH_O, copy_doc},
     {"convert", METHOD(filter_convert), KEYWORDS, convert_doc},
     {"open", METHOD(filter_open), KEYWORDS | METH_CLASS, open_doc},
     {"from_bytes", METHOD(filter_from_bytes), KEYWORDS | METH_CLASS, from_bytes_doc},
@@ -526,8 +573,9 @@ static PyMethodDef filter_methods[] = {
     {"verify", filter_verify, METH_NOARGS, verify_doc},
     {"commit", filter_commit, METH_NOARGS, commit_doc},
     {"close", filter_close, METH_NOARGS, close_doc},
-    {"__enter__", filter_enter, METH_NOARGS, NULL},
-    {"__exit__", filter_exit, METH_VARARGS, NULL},
+    {"__enter__", filter_enter, METH_NOARGS, enter_doc},
+    {"__exit__", filter_exit, METH_VARARGS, exit_doc},
+    {"__sizeof__", filter_sizeof, METH_NOARGS, sizeof_doc},
     {"info", filter_info, METH_NOARGS, info_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -542,7 +590,6 @@ static PyType_Slot filter_slots[] = {
     FUNCTION_SLOT(Py_tp_hash, PyObject_HashNotImplemented),
     FUNCTION_SLOT(Py_sq_contains, filter_contains),
     FUNCTION_SLOT(Py_sq_length, filter_length),
-    FUNCTION_SLOT(Py_nb_bool, filter_bool),
     FUNCTION_SLOT(Py_nb_or, filter_or),
     FUNCTION_SLOT(Py_nb_and, filter_and),
     FUNCTION_SLOT(Py_nb_inplace_or, filter_ior),

@@ -27,7 +27,11 @@ PyDoc_STRVAR(filter_doc,
              "memoryview, int\n"
              "(its 8 bytes, little-endian, from -2**63 to 2**64 - 1; -1 and 2**64 - 1 have the "
              "same bytes), or a\n"
-             "tuple of str, bytes, int and float.  Any other type is a TypeError.\n"
+             "tuple of str, bytes, int and float.  Any other type is a TypeError.  In a tuple the "
+             "type counts: 'a' and\n"
+             "b'a' differ, and so do 1, 1.0 and '1'; floats are compared by their bytes, so that "
+             "0.0 and -0.0 differ;\n"
+             "key_type and fold_case do not apply to fields.\n"
              "\n"
              "capacity   keys you expect; without it the filter grows\n"
              "fpr        false positive rate, between 0 and 1; by default 0.01, or what `bytes` "
@@ -35,14 +39,16 @@ PyDoc_STRVAR(filter_doc,
              "kind       one of tamis.KINDS; by default the best for `needs`.  xor, fuse and "
              "ribbon filters are\n"
              "           built from all keys at once: see tamis.build()\n"
-             "needs      what it must support: 'add', 'remove', 'grow', 'merge'\n"
+             "needs      what it must support: 'add', 'remove', 'grow', 'merge'; ArgumentError "
+             "if it cannot\n"
              "bytes      use about this much memory, with the lowest false positive rate that "
-             "fits\n"
+             "fits; not with fpr\n"
              "bits, hashes   bloom and counting: exactly this many bits (counters) and hash "
              "functions\n"
              "stage      growing: the kind of its stages\n"
              "seed       of the hash\n"
-             "secret     16 secret bytes: nobody without them can choose keys that collide\n"
+             "secret     16 secret bytes: nobody without them can choose keys that collide; not "
+             "with prehashed\n"
              "shared     bloom and block: many threads may add at once\n"
              "prehashed  keys are ints that are 64-bit hashes already\n"
              "key_type   'i32', 'i64', 'u64', 'f32', 'f64' or 'utf16': keys have this type, "
@@ -50,7 +56,9 @@ PyDoc_STRVAR(filter_doc,
              "           the filter, as `tamis build --as` does\n"
              "fold_case  ASCII letters of keys are in lower case; stored with the filter\n"
              "format     of another system, one of tamis.FORMATS, with parameters such as "
-             "'leveldb:bits=10'\n");
+             "'leveldb:bits=10'; needs a capacity\n"
+             "\n"
+             "len(), bool(), info() and repr() read the whole table.\n");
 
 PyDoc_STRVAR(add_doc,
              "add($self, key, /)\n"
@@ -67,7 +75,8 @@ PyDoc_STRVAR(update_doc,
              "--\n"
              "\n"
              "Adds all keys of lists, other iterables, NumPy arrays, Arrow arrays or Arrow "
-             "streams.\n"
+             "streams.  `threads`: see\n"
+             "contains_many().\n"
              "\n"
              ">>> seen = tamis.Filter(1000)\n"
              ">>> seen.update(['apple', 'pear'], range(10))\n"
@@ -138,9 +147,9 @@ PyDoc_STRVAR(contains_many_doc,
              "or a tamis.Array,\n"
              "which is Arrow data as well.  `result` chooses another: 'list', 'numpy' or "
              "'arrow'.  Nulls stay\n"
-             "null.  The GIL is released; `threads` uses several threads.  `hashed`: the keys "
-             "are 64-bit hashes\n"
-             "from hash_many().\n"
+             "null.  The GIL is released; `threads`, up to 65535, is the maximum number of "
+             "threads; 0 and 1: only\n"
+             "that of the caller.  `hashed`: the keys are 64-bit hashes from hash_many().\n"
              "\n"
              ">>> fruit = tamis.build(['apple', 'pear'])\n"
              ">>> fruit.contains_many(['apple', 'fig'])\n"
@@ -185,7 +194,9 @@ PyDoc_STRVAR(copy_doc,
              "--\n"
              "\n"
              "Returns a copy in memory, which can be changed even if this filter is a read-only "
-             "file.\n");
+             "file.\n"
+             "\n"
+             "The copy of an instance of a subclass has the same attributes.\n");
 
 PyDoc_STRVAR(convert_doc,
              "convert($self, /, kind=None, *, format=None)\n"
@@ -202,7 +213,7 @@ PyDoc_STRVAR(open_doc,
              "shared=False, map=True, verify=None, wait=None, threads=1)\n"
              "--\n"
              "\n"
-             "Opens a file that holds one filter.\n"
+             "Opens a file that holds one filter.  The path must be that of a regular file.\n"
              "\n"
              "format   of another system, where the content does not show it\n"
              "part     of a file that holds several: one name of Container.parts()\n"
@@ -213,9 +224,17 @@ PyDoc_STRVAR(open_doc,
              "changed\n"
              "verify   when checksums are verified: 'touched' (each part when a query first "
              "touches it; the\n"
-             "         default for a mapped file), 'all' or 'later' (see verify())\n"
+             "         default for a mapped file), 'all' or 'later' (not before verify(): do not "
+             "trust answers\n"
+             "         until it has returned)\n"
              "wait     seconds to wait while another process has the file locked; by default 60\n"
-             "threads  that verify a whole table\n"
+             "threads  that verify a whole table; 0 and 1: only that of the caller\n"
+             "\n"
+             "A mapped file must not be truncated: the operating system ends the process when a "
+             "query touches a part\n"
+             "that is missing.  Replacing the file, as save() does, is safe.  Open a file that "
+             "other programs may\n"
+             "truncate with map=False.\n"
              "\n"
              ">>> tamis.build(['apple', 'pear']).save('fruit.tamis')\n"
              ">>> fruit = tamis.Filter.open('fruit.tamis')\n"
@@ -248,7 +267,9 @@ PyDoc_STRVAR(save_doc,
              "Writes the filter to a file atomically: at any moment the file is the old or the "
              "new version.\n"
              "\n"
-             "replace=False raises FileExistsError if the file exists.\n"
+             "replace=False raises FileExistsError if the file exists.  The target of a "
+             "symbolic link is replaced.  A\n"
+             "pipe or device is not replaced: ArgumentError.\n"
              "\n"
              ">>> tamis.build(['apple', 'pear']).save('fruit.tamis')\n");
 
@@ -263,14 +284,18 @@ PyDoc_STRVAR(reduce_doc,
              "__reduce__($self, /)\n"
              "--\n"
              "\n"
-             "For pickle.  A keyed filter is a TypeError: its secret must not be in the pickle.\n");
+             "For pickle.  A keyed filter is a TypeError: its secret must not be in the pickle.  "
+             "The attributes of a\n"
+             "subclass are kept.\n");
 
 PyDoc_STRVAR(verify_doc,
              "verify($self, /)\n"
              "--\n"
              "\n"
              "Verifies the checksums of the whole table, if that has not been done: FormatError "
-             "if it is damaged.\n");
+             "if it is damaged.\n"
+             "\n"
+             "After that every call but close() raises the same error.\n");
 
 PyDoc_STRVAR(commit_doc,
              "commit($self, /)\n"
@@ -279,7 +304,10 @@ PyDoc_STRVAR(commit_doc,
              "Writes the changes to the file that was opened with update=True, atomically, and "
              "closes the filter.\n"
              "\n"
-             "Returns the number of bytes written.\n"
+             "Returns the number of bytes written.  If it fails, the filter stays open with its "
+             "changes, which save()\n"
+             "can write to another path; after a ChangedError the file has them, and the filter "
+             "is closed.\n"
              "\n"
              ">>> tamis.Filter(1000).save('seen.tamis')\n"
              ">>> with tamis.open('seen.tamis', update=True) as seen:\n"
@@ -292,6 +320,26 @@ PyDoc_STRVAR(close_doc,
              "\n"
              "Frees the memory or the mapped file.  Changes that were not committed are "
              "discarded.\n");
+
+PyDoc_STRVAR(enter_doc,
+             "__enter__($self, /)\n"
+             "--\n"
+             "\n"
+             "Returns the filter.\n");
+
+PyDoc_STRVAR(exit_doc,
+             "__exit__($self, kind, error, traceback, /)\n"
+             "--\n"
+             "\n"
+             "Closes the filter.  One that was opened with update=True is committed first, unless "
+             "the block\n"
+             "raised; if commit() fails, the filter stays open.\n");
+
+PyDoc_STRVAR(sizeof_doc,
+             "__sizeof__($self, /)\n"
+             "--\n"
+             "\n"
+             "For sys.getsizeof(): the table counts, unless it is a mapped file.\n");
 
 PyDoc_STRVAR(info_doc,
              "info($self, /)\n"

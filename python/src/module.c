@@ -92,10 +92,21 @@ PyObject *raise_sentence(const struct state *state, tamis_status status, PyObjec
     return NULL;
 }
 
-static void raise_changed(const struct state *state, int error, PyObject *name) {
-    PyObject *type = state->errors[CHANGED];
-    raise_instance(state, TAMIS_E_CHANGED,
-                   PyObject_CallFunction(type, "isO", error, tamis_status_text(TAMIS_E_CHANGED),
+void *raise_text(const struct state *state, tamis_status status, PyObject *sentence) {
+    if (sentence != NULL) raise_sentence(state, status, sentence);
+    Py_XDECREF(sentence);
+    return NULL;
+}
+
+PyObject *type_name(PyObject *object) {
+    return PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+}
+
+/* An exception that is an OSError, too. */
+static void raise_file(const struct state *state, tamis_status status, int error, PyObject *name) {
+    PyObject *type = state->errors[error_of_status[status]];
+    raise_instance(state, status,
+                   PyObject_CallFunction(type, "isO", error, tamis_status_text(status),
                                          name != NULL ? name : Py_None));
 }
 
@@ -114,7 +125,9 @@ PyObject *raise_status(const struct state *state, tamis_status status, PyObject 
     if (status == TAMIS_E_IO || status == TAMIS_E_EXISTS) {
         raise_system(PyExc_OSError, status == TAMIS_E_EXISTS ? EEXIST : error, name);
     } else if (status == TAMIS_E_CHANGED) {
-        raise_changed(state, error, name);
+        raise_file(state, status, error, name);
+    } else if (status == TAMIS_E_BUSY) {
+        raise_file(state, status, ETIMEDOUT, name);
     } else if (status == TAMIS_E_ABSENT) {
         PyErr_SetString(PyExc_KeyError, tamis_status_text(status));
     } else {
@@ -150,11 +163,14 @@ static bool add_object(PyObject *module, const char *name, PyObject *object) {
 
 static bool add_errors(PyObject *module, struct state *state) {
     const size_t prefix = sizeof "tamis." - 1;
+    PyObject *attributes = Py_BuildValue("{ss}", "status", ""); /* of one raised in Python */
+    if (attributes == NULL) return false;
     state->error = PyErr_NewExceptionWithDoc(
         "tamis.Error",
         "An error of the library.  `status` is its name, such as 'E_FULL'.  Errors of the system\n"
         "are OSError, and lack of memory is MemoryError.",
-        NULL, NULL);
+        NULL, attributes);
+    Py_DECREF(attributes);
     bool added = add_object(module, "Error", state->error);
     for (size_t i = 0; added && i < ERRORS; i++) {
         state->errors[i] = create_error(state, i);

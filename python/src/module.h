@@ -63,6 +63,11 @@ PyObject *raise_status(const struct state *state, tamis_status status, PyObject 
 
 /* The same with another sentence, not for errors of the system. */
 PyObject *raise_sentence(const struct state *state, tamis_status status, PyObject *sentence);
+/* Takes the sentence; NULL: an exception is set. */
+void *raise_text(const struct state *state, tamis_status status, PyObject *sentence);
+
+/* The name of the type of an object, for a message. */
+PyObject *type_name(PyObject *object);
 
 /* ---- access (access.c)
  *
@@ -74,11 +79,14 @@ struct access {
     atomic_int writers; /* that wait: new readers wait behind them */
 };                      /* all zero at first */
 
-/* A thread that holds access to one filter may take that to a second if its address is higher; it
- * must not take the same twice. */
+/* A thread that has access must not wait for access, to the same filter or another, and must not
+ * run Python code, which could: it makes no object that the garbage collector tracks, and raises
+ * nothing.  It may try. */
 bool access_read(struct access *access); /* false: an exception is set */
+bool access_try_read(struct access *access);
 void access_read_end(struct access *access);
 bool access_write(struct access *access); /* false: an exception is set */
+bool access_try_write(struct access *access);
 void access_write_end(struct access *access);
 
 /* ---- keys (keys.c) */
@@ -136,10 +144,11 @@ typedef struct {
     struct access access;
     struct key_rule rule;
     tamis_kind kind;
-    uint32_t caps; /* TAMIS_CAN_* */
-    bool shared;   /* lock-free adds */
-    bool lazy;     /* queries may find damage: tamis_query_status */
-    bool updating; /* opened for update, and not yet committed */
+    uint32_t caps;     /* TAMIS_CAN_* */
+    bool shared;       /* lock-free adds */
+    bool lazy;         /* queries may find damage: tamis_query_status */
+    atomic_int damage; /* the status of the verification that failed, or 0: all calls raise it */
+    bool updating;     /* opened for update, and not yet committed */
     bool keyed;
     atomic_int exports;                 /* buffers that point into the filter */
     _Atomic(tamis_composer *) composer; /* for tuples; NULL: none yet, or in use */
@@ -155,8 +164,9 @@ FilterObject *filter_of(PyObject *object);
 PyObject *filter_wrap(PyTypeObject *type, struct state *state, tamis_filter *filter,
                       PyObject *name);
 
-/* The filter, for reading or changing it; NULL with an exception if it is closed or a signal
- * handler raised.  A read of a filter whose adds are lock-free allows adds at the same time. */
+/* The filter, for reading or changing it; NULL with an exception if it is closed or damaged or a
+ * signal handler raised.  A read of a filter whose adds are lock-free allows adds at the same time.
+ * Until the access ends, the rules of access.c apply. */
 const tamis_filter *filter_read(FilterObject *self);
 void filter_read_end(FilterObject *self);
 tamis_filter *filter_write(FilterObject *self);
@@ -164,13 +174,29 @@ void filter_write_end(FilterObject *self);
 
 /* The filter, unchanged until filter_thaw: also without adds to a shared one. */
 const tamis_filter *filter_freeze(FilterObject *self);
+const tamis_filter *filter_try_freeze(FilterObject *self); /* NULL, without an exception: it is
+                                                              in use, closed or damaged */
 void filter_thaw(FilterObject *self);
+
+/* Verifies the whole filter, if that has not been done, without the GIL.  The caller has access. A
+ * filter that is damaged raises from then on. */
+tamis_status filter_check(FilterObject *self, const tamis_filter *filter);
 
 /* Refills the facts of the object from its filter, which was created or opened. */
 bool filter_refresh(FilterObject *self);
 
 /* Frees the filter, for good.  The caller has write access, or the only reference. */
 void filter_drop(FilterObject *self);
+
+/* Is the file a regular one, or absent?  Opening another could wait without end, and replacing it
+ * would be a loss.  `path` is bytes, `name` the same for a message, `cure` the end of a sentence.
+ * false: an exception is set. */
+bool path_is_regular(const struct state *state, PyObject *path, PyObject *name, const char *cure);
+#define READ_CURE "read it and pass the bytes to from_bytes()"
+
+/* `data` if it is bytes or a memoryview of bytes, which cannot change; otherwise a copy.  A new
+ * reference; NULL: an exception is set. */
+PyObject *stable_bytes(PyObject *data);
 
 /* The methods of files.c and sets.c; their docstrings are in filter.c. */
 PyObject *filter_open(PyObject *type, PyObject *arguments, PyObject *keywords);
@@ -186,6 +212,10 @@ PyObject *filter_reduce(PyObject *self, PyObject *none);
 int filter_get_buffer(PyObject *self, Py_buffer *view, int flags);
 void filter_release_buffer(PyObject *self, Py_buffer *view);
 PyObject *filter_copy(PyObject *self, PyObject *none);
+PyObject *filter_deepcopy(PyObject *self, PyObject *memo);
+
+/* What an instance of a subclass has besides the filter, as pickle keeps it; None: nothing. */
+PyObject *filter_state(PyObject *self);
 bool filter_reformat(FilterObject *self, const char *format);
 PyObject *filter_convert(PyObject *self, PyObject *arguments, PyObject *keywords);
 PyObject *filter_or(PyObject *left, PyObject *right);
@@ -197,8 +227,8 @@ PyObject *filter_compare(PyObject *self, PyObject *other, int operation);
 /* tamis.open(): a filter, or a container. */
 PyObject *module_open(PyObject *module, PyObject *arguments, PyObject *keywords);
 
-/* Raises what tamis_query_status reports for a lazily verified filter; true if there is nothing. */
-bool filter_intact(FilterObject *self, const tamis_filter *filter);
+/* What tamis_query_status reports for a lazily verified filter. */
+tamis_status filter_touched(const FilterObject *self, const tamis_filter *filter);
 
 /* ---- options (options.c) */
 
@@ -213,16 +243,31 @@ PyObject *options_gather(const char *function, PyObject *positional, PyObject *k
 bool options_take(struct state *state, PyObject *arguments, tamis_options *options,
                   PyObject **keep);
 
-/* Take one further argument out of the dict, if it is there; `limit` is UINT32_MAX or UINT64_MAX.
- */
+/* Take one further argument out of the dict, if it is there; `limit` is THREADS_LIMIT, UINT32_MAX
+ * or UINT64_MAX. */
 bool options_take_unsigned(PyObject *arguments, const char *name, uint64_t limit, uint64_t *value);
 bool options_take_flag(PyObject *arguments, const char *name, bool *value);
 PyObject *options_take_object(PyObject *arguments, const char *name,
                               bool *failed); /* new; or NULL */
 
-/* One argument each: None leaves the default.  `keep` is a list. */
-bool options_needs(PyObject *given, uint32_t *needs);
-bool options_fpr(struct state *state, PyObject *given, double *fpr);
+bool options_take_needs(PyObject *arguments, uint32_t *needs);
+bool options_take_fpr(const struct state *state, PyObject *arguments, double *fpr);
+
+/* Check the options that were taken.  `complete` chooses what a filter without a size is.  false:
+ * an exception is set. */
+bool options_check(const struct state *state, const tamis_options *options);
+bool options_check_size(const struct state *state, const tamis_options *options);
+bool options_complete(const struct state *state, tamis_options *options, bool has_capacity);
+
+/* Raises why a filter with these options could not be created.  Returns NULL. */
+void *options_raise(const struct state *state, tamis_status status, const tamis_options *options);
+
+/* The limit of every argument `threads`. */
+#define THREADS_LIMIT 65535
+
+/* One argument each.  `keep` is a list; a secret of None, and a text of NULL, leave the default. */
+bool options_format(const struct state *state, const char *format);
+bool options_kind(const struct state *state, const char *text, tamis_kind *kind);
 bool options_unsigned(PyObject *given, const char *name, uint64_t limit, uint64_t *value);
 bool options_secret(PyObject *given, PyObject *keep, const uint8_t **secret);
 
@@ -241,9 +286,9 @@ int array_add_type(PyObject *module, struct state *state);
 
 /* ---- facts.c */
 
-/* tamis.Info of a filter, a dataclass (imported on first use).  Releases the GIL while it reads the
- * table: the caller has access.  `name` is the file, or NULL. */
-PyObject *info_of_filter(struct state *state, const tamis_filter *filter, PyObject *name);
+/* tamis.Info of the facts of a filter, a dataclass (imported on first use).  `name` is the file, or
+ * NULL. */
+PyObject *info_of_facts(const tamis_facts *facts, PyObject *name);
 
 /* tamis.plan(), which returns a tamis.Plan. */
 PyObject *module_plan(PyObject *module, PyObject *arguments, PyObject *keywords);

@@ -1,6 +1,7 @@
 /* sets.c - Filter: union and intersection, copies, conversion, comparison */
 #include "module.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* ---- copies */
@@ -13,47 +14,125 @@ static PyObject *wrap_status(FilterObject *self, tamis_status status, tamis_filt
 static FilterObject *copy(FilterObject *self) {
     tamis_filter *cloned;
     tamis_status status;
+    int error;
     const tamis_filter *filter = filter_freeze(self);
     if (filter == NULL) return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = tamis_clone(filter, &cloned);
+    error = errno;
     Py_END_ALLOW_THREADS
     filter_thaw(self);
+    errno = error;
     FilterObject *copied = (FilterObject *)wrap_status(self, status, cloned);
     if (copied != NULL) copied->shared = self->shared;
     return copied;
 }
 
+/* Before Python 3.11 object has no __getstate__. */
+PyObject *filter_state(PyObject *self) {
+    if (PyObject_HasAttrString(self, "__getstate__")) {
+        return PyObject_CallMethod(self, "__getstate__", NULL);
+    }
+    if (PyObject_HasAttrString(self, "__dict__")) return PyObject_GetAttrString(self, "__dict__");
+    Py_RETURN_NONE;
+}
+
+static bool set_dict(PyObject *to, PyObject *attributes) {
+    if (attributes == Py_None) return true;
+    PyObject *own = PyObject_GetAttrString(to, "__dict__");
+    PyObject *none = own == NULL ? NULL : PyObject_CallMethod(own, "update", "O", attributes);
+    Py_XDECREF(none);
+    Py_XDECREF(own);
+    return none != NULL;
+}
+
+static bool set_slots(PyObject *to, PyObject *slots) {
+    PyObject *items = PyMapping_Items(slots); /* a list of pairs, which nothing else has */
+    const Py_ssize_t count = items == NULL ? 0 : PyList_Size(items);
+    bool set = items != NULL;
+    for (Py_ssize_t i = 0; set && i < count; i++) {
+        PyObject *item = PyList_GetItem(items, i);
+        set = PyObject_SetAttr(to, PyTuple_GetItem(item, 0), PyTuple_GetItem(item, 1)) == 0;
+    }
+    Py_XDECREF(items);
+    return set;
+}
+
+/* As pickle does: the state is a dict, or a pair of one and of the values of __slots__. */
+static bool set_state(PyObject *to, PyObject *state) {
+    if (state == Py_None) return true;
+    if (PyObject_HasAttrString(to, "__setstate__")) {
+        PyObject *none = PyObject_CallMethod(to, "__setstate__", "(O)", state);
+        Py_XDECREF(none);
+        return none != NULL;
+    }
+    if (!PyTuple_Check(state) || PyTuple_Size(state) != 2) return set_dict(to, state);
+    return set_dict(to, PyTuple_GetItem(state, 0)) && set_slots(to, PyTuple_GetItem(state, 1));
+}
+
+/* Gives `made`, which it takes, the attributes of `from`. */
+static PyObject *with_state(PyObject *made, PyObject *from) {
+    PyObject *state = made == NULL ? NULL : filter_state(from);
+    if (state == NULL || !set_state(made, state)) Py_CLEAR(made);
+    Py_XDECREF(state);
+    return made;
+}
+
 PyObject *filter_copy(PyObject *object, PyObject *none) {
-    (void)none; /* the memo of __deepcopy__ */
-    return (PyObject *)copy((FilterObject *)object);
+    (void)none;
+    return with_state((PyObject *)copy((FilterObject *)object), object);
+}
+
+/* Copies the state with copy.deepcopy(); the memo has this copy first, since the state may refer to
+ * it. */
+static bool copy_state(PyObject *copied, PyObject *object, PyObject *memo) {
+    PyObject *identity = PyLong_FromVoidPtr(object), *state = NULL, *module = NULL, *own = NULL;
+    if (identity != NULL && PyObject_SetItem(memo, identity, copied) == 0) {
+        state = filter_state(object);
+    }
+    if (state != NULL) module = PyImport_ImportModule("copy");
+    if (module != NULL) own = PyObject_CallMethod(module, "deepcopy", "OO", state, memo);
+    const bool done = own != NULL && set_state(copied, own);
+    Py_XDECREF(own);
+    Py_XDECREF(module);
+    Py_XDECREF(state);
+    Py_XDECREF(identity);
+    return done;
+}
+
+PyObject *filter_deepcopy(PyObject *object, PyObject *memo) {
+    PyObject *copied = (PyObject *)copy((FilterObject *)object);
+    if (copied != NULL && !copy_state(copied, object, memo)) Py_CLEAR(copied);
+    return copied;
 }
 
 /* ---- union and intersection */
 
-/* Merges, with the GIL released; both are accessible. */
-static bool merge(FilterObject *self, tamis_filter *into, const tamis_filter *from,
-                  tamis_merge_mode mode) {
-    tamis_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = tamis_merge(into, from, mode);
-    Py_END_ALLOW_THREADS
-    if (status != TAMIS_OK) raise_status(self->state, status, NULL);
-    return status == TAMIS_OK;
+/* Write access to `self` and a freeze of `from`.  Waits for the one only while it does not hold the
+ * other.  false: an exception is set. */
+static bool access_both(FilterObject *self, FilterObject *from) {
+    while (filter_write(self) != NULL) {
+        if (filter_try_freeze(from) != NULL) return true;
+        filter_write_end(self);
+        if (filter_freeze(from) == NULL) return false;
+        filter_thaw(from);
+    }
+    return false;
 }
 
 static bool merge_into(FilterObject *self, FilterObject *from, tamis_merge_mode mode) {
-    tamis_filter *into = NULL;
-    const tamis_filter *other = NULL;
-    bool merged = false;
-    /* in the order of access.c */
-    if (self < from) into = filter_write(self);
-    if (self > from || into != NULL) other = filter_freeze(from);
-    if (self > from && other != NULL) into = filter_write(self);
-    if (into != NULL && other != NULL) merged = merge(self, into, other, mode);
-    if (other != NULL) filter_thaw(from);
-    if (into != NULL) filter_write_end(self);
-    return merged;
+    tamis_status status;
+    int error;
+    if (!access_both(self, from)) return false;
+    Py_BEGIN_ALLOW_THREADS
+    status = tamis_merge(self->filter, from->filter, mode);
+    error = errno;
+    Py_END_ALLOW_THREADS
+    filter_thaw(from);
+    filter_write_end(self);
+    errno = error;
+    if (status != TAMIS_OK) raise_status(self->state, status, NULL);
+    return status == TAMIS_OK;
 }
 
 /* A filter merged with itself: the counters of a counting filter double, so it is not `self`. */
@@ -75,7 +154,7 @@ static PyObject *merge_in_place(PyObject *object, PyObject *other, tamis_merge_m
 static PyObject *merge_new(PyObject *left, PyObject *right, tamis_merge_mode mode) {
     FilterObject *self = filter_of(left);
     if (self == NULL || filter_of(right) == NULL) Py_RETURN_NOTIMPLEMENTED;
-    PyObject *merged = (PyObject *)copy(self);
+    PyObject *merged = filter_copy(left, NULL);
     if (merged == NULL) return NULL;
     PyObject *result = merge_in_place(merged, right, mode);
     Py_DECREF(merged);
@@ -98,10 +177,7 @@ PyObject *filter_iand(PyObject *self, PyObject *other) {
 bool filter_reformat(FilterObject *self, const char *format) {
     const char *reason = tamis_reformat_reason(self->filter, format);
     if (reason != NULL) {
-        PyObject *text = PyUnicode_FromString(reason);
-        if (text != NULL) raise_sentence(self->state, TAMIS_E_CONVERT, text);
-        Py_XDECREF(text);
-        return false;
+        return raise_text(self->state, TAMIS_E_CONVERT, PyUnicode_FromString(reason)) != NULL;
     }
     const tamis_status status = tamis_reformat(self->filter, format);
     if (status != TAMIS_OK) raise_status(self->state, status, NULL);
@@ -111,13 +187,16 @@ bool filter_reformat(FilterObject *self, const char *format) {
 static PyObject *convert(FilterObject *self, tamis_kind kind, const char *format) {
     tamis_filter *converted;
     tamis_status status;
+    int error;
     const tamis_filter *filter = filter_freeze(self);
     if (filter == NULL) return NULL;
     Py_BEGIN_ALLOW_THREADS
     status = tamis_convert(filter, kind, &converted);
+    error = errno;
     Py_END_ALLOW_THREADS
     filter_thaw(self);
-    PyObject *result = wrap_status(self, status, converted);
+    errno = error;
+    PyObject *result = with_state(wrap_status(self, status, converted), (PyObject *)self);
     if (result != NULL && format != NULL && !filter_reformat((FilterObject *)result, format)) {
         Py_CLEAR(result);
     }
@@ -131,8 +210,10 @@ PyObject *filter_convert(PyObject *object, PyObject *arguments, PyObject *keywor
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|z$z:convert", names, &kind, &format)) {
         return NULL;
     }
-    const tamis_kind wanted = kind == NULL ? self->kind : tamis_kind_find(kind);
-    if (wanted == TAMIS_AUTO) return raise_status(self->state, TAMIS_E_KIND, NULL);
+    tamis_kind wanted = self->kind;
+    if (!options_kind(self->state, kind, &wanted) || !options_format(self->state, format)) {
+        return NULL;
+    }
     return convert(self, wanted, format);
 }
 
