@@ -8,6 +8,7 @@
 
 typedef struct {
     PyObject_HEAD
+    struct state *state;
     struct payload *payload;
 } ArrayObject;
 
@@ -89,6 +90,29 @@ static PyObject *array_index(PyObject *self, PyObject *arguments) {
 static PyObject *array_count(PyObject *self, PyObject *value) {
     const Py_ssize_t count = PySequence_Count(self, value);
     return count < 0 ? NULL : PyLong_FromSsize_t(count);
+}
+
+/* The Booleans, each the other one; a null stays null. */
+static PyObject *array_invert(PyObject *self) {
+    const struct payload *p = payload_of(self);
+    const size_t size = p->length / 8 + 1;
+    if (p->is_hash) {
+        PyErr_SetString(PyExc_TypeError, "an Array of hashes cannot be inverted");
+        return NULL;
+    }
+    struct payload *inverted = payload_new();
+    if (inverted == NULL) return PyErr_NoMemory();
+    inverted->length = p->length;
+    inverted->null_count = p->null_count;
+    inverted->values = (uint8_t *)malloc(size);
+    inverted->valid = p->valid == NULL ? NULL : (uint8_t *)malloc(size);
+    if (inverted->values == NULL || (p->valid != NULL && inverted->valid == NULL)) {
+        payload_release(inverted);
+        return PyErr_NoMemory();
+    }
+    for (size_t i = 0; i < size; i++) inverted->values[i] = (uint8_t)~p->values[i];
+    if (p->valid != NULL) memcpy(inverted->valid, p->valid, size);
+    return array_new(((ArrayObject *)self)->state, inverted);
 }
 
 static PyObject *array_null_count(PyObject *self, void *closure) {
@@ -262,6 +286,7 @@ PyObject *array_new(struct state *state, struct payload *payload) {
     if (self == NULL) {
         payload_release(payload);
     } else {
+        ((ArrayObject *)self)->state = state;
         ((ArrayObject *)self)->payload = payload;
     }
     return self;
@@ -303,6 +328,8 @@ static PyType_Slot array_slots[] = {
     FUNCTION_SLOT(Py_tp_repr, array_repr),
     TABLE_SLOT(Py_tp_methods, array_methods),
     TABLE_SLOT(Py_tp_getset, array_attributes),
+    FUNCTION_SLOT(Py_tp_iter, PySeqIter_New),
+    FUNCTION_SLOT(Py_nb_invert, array_invert),
     FUNCTION_SLOT(Py_sq_length, array_length),
     FUNCTION_SLOT(Py_sq_item, array_item),
     FUNCTION_SLOT(Py_mp_length, array_length),

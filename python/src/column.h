@@ -146,6 +146,8 @@ bool source_open(struct source *source, PyObject *keys);
 void source_close(struct source *source);
 
 bool sequence_open(struct source *source, PyObject *iterable);
+/* In the objects of an opened source, None, NaN and the missing values of pandas are nulls. */
+bool sequence_allow_nulls(struct source *source);
 bool numpy_open(struct source *source, PyObject *array);
 bool strings_open(struct source *source, PyObject *array);
 bool buffer_open(struct source *source, PyObject *exporter);

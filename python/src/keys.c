@@ -1,5 +1,5 @@
 /* keys.c - a Python object becomes a key */
-#include "module.h"
+#include "column.h"
 
 #include <string.h>
 
@@ -67,19 +67,30 @@ static bool take_integer(const struct key_rule *rule, PyObject *object, struct k
            raise_value(error);
 }
 
+static bool refuse(PyObject *object);
+
+/* Every NumPy array has __index__, and few can use it. */
 static bool take_index(const struct key_rule *rule, PyObject *object, struct key *key) {
     PyObject *number = PyNumber_Index(object);
+    if (number == NULL && PyErr_ExceptionMatches(PyExc_TypeError) &&
+        is_instance(object, "numpy", "ndarray")) {
+        return refuse(object);
+    }
     if (number == NULL) return false;
     const bool taken = take_integer(rule, number, key);
     Py_DECREF(number);
     return taken;
 }
 
+static bool has_floats(const struct key_rule *rule) {
+    return rule->form.type == TAMIS_KEY_F32 || rule->form.type == TAMIS_KEY_F64;
+}
+
 static bool take_float(const struct key_rule *rule, PyObject *object, struct key *key) {
     char error[160];
     const double value = PyFloat_AsDouble(object);
     if (value == -1.0 && PyErr_Occurred() != NULL) return false;
-    if (rule->form.type != TAMIS_KEY_F32 && rule->form.type != TAMIS_KEY_F64) {
+    if (!has_floats(rule)) {
         PyErr_SetString(PyExc_TypeError,
                         "a float is a key only in a filter created with "
                         "key_type='f64' or 'f32': pass str(x) or int(x)");
@@ -119,7 +130,13 @@ static bool take_bytes(const struct key_rule *rule, PyObject *bytes, struct key 
 }
 
 static bool take_view(const struct key_rule *rule, PyObject *object, struct key *key) {
-    if (PyObject_GetBuffer(object, &key->view, PyBUF_SIMPLE) < 0) return false;
+    if (PyObject_GetBuffer(object, &key->view, PyBUF_SIMPLE) < 0) {
+        if (PyErr_ExceptionMatches(PyExc_BufferError)) {
+            PyErr_SetString(PyExc_BufferError,
+                            "a memoryview that is not contiguous is not a key: pass bytes(view)");
+        }
+        return false;
+    }
     key->has_view = true;
     key->bytes = key->view.buf;
     key->length = (size_t)key->view.len;
@@ -127,7 +144,8 @@ static bool take_view(const struct key_rule *rule, PyObject *object, struct key 
 }
 
 static bool refuse(PyObject *object) {
-    PyObject *type = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
+    PyErr_Clear();
+    PyObject *type = type_name(object);
     if (type == NULL) return false;
     PyErr_Format(PyExc_TypeError,
                  "a key is str, bytes, bytearray, memoryview, int or a tuple of these, not %U: "
@@ -154,7 +172,10 @@ bool key_of_object(const struct key_rule *rule, PyObject *object, struct key *ke
     if (PyByteArray_Check(object) || PyMemoryView_Check(object))
         return take_view(rule, object, key);
     if (PyFloat_Check(object)) return take_float(rule, object, key);
-    return PyIndex_Check(object) ? take_index(rule, object, key) : refuse(object);
+    if (PyIndex_Check(object)) return take_index(rule, object, key);
+    /* with __float__, such as numpy.float32 */
+    return has_floats(rule) && PyNumber_Check(object) ? take_float(rule, object, key)
+                                                      : refuse(object);
 }
 
 void key_release(struct key *key) {
@@ -187,25 +208,27 @@ static void compose_text(tamis_composer *composer, const struct key *text) {
     }
 }
 
-static bool compose_field(tamis_composer *composer, PyObject *field) {
+static bool compose_float(tamis_composer *composer, PyObject *field) {
+    const double value = PyFloat_AsDouble(field);
+    if (value == -1.0 && PyErr_Occurred() != NULL) return false;
+    tamis_compose_double(composer, value);
+    return true;
+}
+
+static bool refuse_field(PyObject *field) {
+    PyObject *type = type_name(field);
+    if (type != NULL) {
+        PyErr_Format(PyExc_TypeError,
+                     "a field of a composite key is str, bytes, bytearray, memoryview, int or "
+                     "float, not %U: convert it, for example with str()",
+                     type);
+    }
+    Py_XDECREF(type);
+    return false;
+}
+
+static bool compose_bytes(tamis_composer *composer, PyObject *field) {
     static const struct key_rule plain = {.plain = true};
-    if (PyLong_Check(field)) return compose_number(composer, field);
-    if (PyFloat_Check(field)) {
-        tamis_compose_double(composer, PyFloat_AsDouble(field));
-        return true;
-    }
-    if (PyIndex_Check(field)) {
-        PyObject *number = PyNumber_Index(field);
-        const bool composed = number != NULL && compose_number(composer, number);
-        Py_XDECREF(number);
-        return composed;
-    }
-    if (PyTuple_Check(field)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a field of a composite key is str, bytes, int or float, "
-                        "not another tuple");
-        return false;
-    }
     struct key key;
     if (!key_of_object(&plain, field, &key)) return false;
     if (PyUnicode_Check(field)) {
@@ -215,6 +238,23 @@ static bool compose_field(tamis_composer *composer, PyObject *field) {
     }
     key_release(&key);
     return true;
+}
+
+static bool compose_field(tamis_composer *composer, PyObject *field) {
+    if (PyLong_Check(field)) return compose_number(composer, field);
+    if (PyFloat_Check(field)) return compose_float(composer, field);
+    if (PyUnicode_Check(field) || PyBytes_Check(field) || PyByteArray_Check(field) ||
+        PyMemoryView_Check(field)) {
+        return compose_bytes(composer, field);
+    }
+    if (PyIndex_Check(field)) {
+        PyObject *number = PyNumber_Index(field);
+        const bool composed = number != NULL && compose_number(composer, number);
+        Py_XDECREF(number);
+        return composed;
+    }
+    return is_instance(field, "numpy", "floating") ? compose_float(composer, field)
+                                                   : refuse_field(field);
 }
 
 bool compose_key(tamis_composer *composer, PyObject *tuple, uint64_t *hash) {

@@ -34,11 +34,30 @@ static bool is_swapped(char order) {
 #endif
 }
 
-/* The format of an element: a byte order, a count, and a letter. */
-static bool parse_format(const char *format, struct elements *e) {
+/* Does an element of this letter have `size` bytes?  The size of 'l' and 'n' depends on the machine
+ * and on the byte order.  `count` is the number before the letter, "" if there is none. */
+static bool is_size(char letter, const char *count, size_t size) {
+    static const char letters[] = "bB?hHiIfqQd";
+    static const uint8_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8};
+    if (letter == 's' || letter == 'w') {
+        const size_t width = letter == 's' ? 1 : 4;
+        const size_t length = *count == '\0' ? 1 : strtoul(count, NULL, 10);
+        return size % width == 0 && size / width == length;
+    }
+    if (*count != '\0') return false; /* several numbers in an element */
+    const char *found = strchr(letters, letter);
+    return found != NULL ? size == sizes[found - letters] : size == 4 || size == 8;
+}
+
+/* The format of an element of `size` bytes: a byte order, a count, and a letter. */
+static bool parse_format(const char *format, size_t size, struct elements *e) {
+    char count[16] = "";
     if (*format != '\0' && strchr("@=<>!", *format) != NULL) e->swapped = is_swapped(*format++);
-    format += strspn(format, "0123456789");
-    if (format[0] == '\0' || format[1] != '\0') return false;
+    const size_t digits = strspn(format, "0123456789");
+    if (digits >= sizeof count) return false;
+    memcpy(count, format, digits);
+    format += digits;
+    if (format[0] == '\0' || format[1] != '\0' || !is_size(*format, count, size)) return false;
     e->is_unsigned = strchr("BHILQN?", *format) != NULL;
     if (e->is_unsigned || strchr("bhilqn", *format) != NULL) {
         e->type = ELEMENT_INTEGER;
@@ -61,7 +80,7 @@ static bool describe_elements(const Py_buffer *view, const struct key_rule *rule
                      "keys must be an array of one dimension, not %d: use ravel()", view->ndim);
         return false;
     }
-    if (view->format == NULL || !parse_format(view->format, e)) {
+    if (view->format == NULL || !parse_format(view->format, (size_t)view->itemsize, e)) {
         PyErr_Format(PyExc_TypeError,
                      "elements of the format '%s' are not keys: convert them to integers or "
                      "strings",
@@ -148,12 +167,8 @@ static bool refuse_kind(PyObject *array, char kind) {
     return false;
 }
 
-bool numpy_open(struct source *source, PyObject *array) {
+static bool open_kind(struct source *source, PyObject *array) {
     if (!check_dimensions(array)) return false;
-    if (is_instance(array, "numpy.ma", "MaskedArray")) {
-        PyErr_SetString(PyExc_TypeError, "keys must not be a masked array: use compressed()");
-        return false;
-    }
     const char kind = kind_of(array);
     switch (kind) {
         case '\0':
@@ -173,4 +188,18 @@ bool numpy_open(struct source *source, PyObject *array) {
         default:
             return refuse_kind(array, kind);
     }
+}
+
+/* Attributes of a subclass could be anything: its array is taken as NumPy's own class. */
+bool numpy_open(struct source *source, PyObject *array) {
+    if (is_instance(array, "numpy.ma", "MaskedArray")) {
+        PyErr_SetString(PyExc_TypeError, "keys must not be a masked array: use compressed()");
+        return false;
+    }
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *plain = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "asarray", "O", array);
+    const bool opened = plain != NULL && open_kind(source, plain);
+    Py_XDECREF(plain);
+    Py_XDECREF(numpy);
+    return opened;
 }

@@ -4,14 +4,16 @@
  * until the keys have been used without it, so that another thread may change the list. */
 #include "column.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SLAB_OBJECTS 16384
 #define SLAB_BYTES ((size_t)8 << 20) /* of keys: objects of an iterable may be large */
 
-/* In place of a length: the key is a hash, in `words`. */
+/* In place of a length: the key is a hash, in `words`; or there is none. */
 #define IS_HASH SIZE_MAX
+#define IS_NULL (SIZE_MAX - 1)
 
 struct sequence {
     PyObject *list;     /* a list or tuple, */
@@ -20,7 +22,8 @@ struct sequence {
     PyObject *held;     /* the objects of the slab, a list or tuple */
     Py_ssize_t held_at; /* of the first one */
     size_t capacity, count, bytes;
-    bool some_hashes;
+    bool some_hashes, some_nulls;
+    PyObject *missing[2]; /* pandas.NA and pandas.NaT; NULL: nothing is a null */
     const void **keys;
     size_t *lengths;
     uint64_t *words;  /* small integers and hashes */
@@ -63,8 +66,21 @@ static bool take_slow(struct sequence *s, struct target *target, PyObject *objec
     return true;
 }
 
+/* What pandas has for a missing value. */
+static bool is_null(const struct sequence *s, PyObject *object) {
+    if (s->missing[0] == NULL) return false;
+    return object == Py_None || object == s->missing[0] || object == s->missing[1] ||
+           (PyFloat_Check(object) && isnan(PyFloat_AsDouble(object)));
+}
+
 static bool take_object(struct sequence *s, struct target *target, PyObject *object, size_t i) {
     const struct key_rule *rule = &target->rule;
+    if (is_null(s, object)) {
+        s->some_nulls = true;
+        s->keys[i] = NULL;
+        s->lengths[i] = IS_NULL;
+        return true;
+    }
     if (rule->plain && PyUnicode_Check(object)) {
         s->keys[i] = PyUnicode_AsUTF8AndSize(object, (Py_ssize_t *)&s->lengths[i]);
         return s->keys[i] != NULL;
@@ -81,14 +97,15 @@ static bool take_object(struct sequence *s, struct target *target, PyObject *obj
     return take_slow(s, target, object, i);
 }
 
-/* Names the index of the key in the message of an exception that is about the key itself. */
+/* Names the index of the key in the message of an exception of this module.  That of an object's
+ * own code may have attributes and a class that a caller expects. */
 static void name_index(Py_ssize_t index) {
     static PyObject **const classes[] = {&PyExc_TypeError, &PyExc_OverflowError, &PyExc_ValueError};
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
     for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
-        if (!PyErr_GivenExceptionMatches(type, *classes[i])) continue;
+        if (type != *classes[i]) continue;
         PyErr_Format(*classes[i], "keys[%zd]: %S", index, value);
         Py_XDECREF(type);
         Py_XDECREF(value);
@@ -111,7 +128,7 @@ static bool hold_objects(struct sequence *s) {
     release_slab(s);
     s->at += (Py_ssize_t)s->count;
     s->count = s->bytes = 0;
-    s->some_hashes = false;
+    s->some_hashes = s->some_nulls = false;
     s->held_at = 0;
     if (s->iterator != NULL) {
         s->held = PyList_New(0);
@@ -151,7 +168,7 @@ static bool convert_objects(struct sequence *s, struct target *target) {
             return false;
         }
         const size_t length = s->lengths[s->count++];
-        if (length != IS_HASH) s->bytes += length;
+        if (length < IS_NULL) s->bytes += length;
     }
     return object != NULL || PyErr_Occurred() == NULL;
 }
@@ -164,11 +181,26 @@ static void fill_hashes(const struct column *column, size_t from, struct group *
     group->hashed = true;
     group->hashes = group->words;
     for (size_t i = 0; i < group->count; i++) {
-        const size_t length = s->lengths[from + i];
-        group->words[i] = length == IS_HASH
-                              ? s->words[from + i]
-                              : target_hash(column->target, s->keys[from + i], length);
+        const size_t at = from + (group->sparse ? group->rows[i] : i);
+        const size_t length = s->lengths[at];
+        group->words[i] =
+            length == IS_HASH ? s->words[at] : target_hash(column->target, s->keys[at], length);
     }
+}
+
+/* The keys between the nulls. */
+static void skip_nulls(const struct sequence *s, size_t from, struct group *group) {
+    size_t keys = 0;
+    for (size_t i = 0; i < group->count; i++) {
+        group->rows[keys] = i;
+        group->key_room[keys] = s->keys[from + i];
+        group->length_room[keys] = s->lengths[from + i];
+        keys += s->lengths[from + i] != IS_NULL;
+    }
+    group->sparse = true;
+    group->count = keys;
+    group->keys = group->key_room;
+    group->lengths = group->length_room;
 }
 
 static size_t fill_slab(const struct column *column, size_t from, size_t count,
@@ -178,6 +210,7 @@ static size_t fill_slab(const struct column *column, size_t from, size_t count,
     group->sparse = group->hashed = false;
     group->keys = s->keys + from;
     group->lengths = s->lengths + from;
+    if (s->some_nulls) skip_nulls(s, from, group);
     if (s->some_hashes) fill_hashes(column, from, group);
     return count;
 }
@@ -185,8 +218,11 @@ static size_t fill_slab(const struct column *column, size_t from, size_t count,
 static int next_slab(struct source *source, struct column *column) {
     struct sequence *s = (struct sequence *)source->detail;
     if (!hold_objects(s) || !convert_objects(s, source->target)) return -1;
-    *column = (struct column){
-        .length = s->count, .target = source->target, .detail = s, .fill = fill_slab};
+    *column = (struct column){.length = s->count,
+                              .nullable = s->some_nulls,
+                              .target = source->target,
+                              .detail = s,
+                              .fill = fill_slab};
     return s->count != 0;
 }
 
@@ -197,6 +233,8 @@ static void close_sequence(struct source *source) {
     release_slab(s);
     Py_XDECREF(s->list);
     Py_XDECREF(s->iterator);
+    Py_XDECREF(s->missing[0]);
+    Py_XDECREF(s->missing[1]);
     free(s->keys);
     free(s->lengths);
     free(s->words);
@@ -220,6 +258,7 @@ static Py_ssize_t size_of(PyObject *keys) {
 }
 
 static bool refuse(PyObject *object) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
     PyErr_Clear();
     PyErr_Format(PyExc_TypeError,
                  "keys must be a list or another iterable of keys, a NumPy array, an Arrow array "
@@ -255,4 +294,14 @@ bool sequence_open(struct source *source, PyObject *iterable) {
     }
     close_sequence(source);
     return false;
+}
+
+bool sequence_allow_nulls(struct source *source) {
+    if (source->next != next_slab) return true; /* nulls are known in other ways */
+    struct sequence *s = (struct sequence *)source->detail;
+    PyObject *pandas = PyImport_ImportModule("pandas");
+    s->missing[0] = pandas == NULL ? NULL : PyObject_GetAttrString(pandas, "NA");
+    s->missing[1] = s->missing[0] == NULL ? NULL : PyObject_GetAttrString(pandas, "NaT");
+    Py_XDECREF(pandas);
+    return s->missing[1] != NULL;
 }

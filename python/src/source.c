@@ -78,18 +78,58 @@ static bool open_index(struct source *source, PyObject *index) {
     return opened;
 }
 
+static bool open_column(struct source *source, PyObject *keys) {
+    if (has_numpy_type(keys)) return open_numpy_of(source, keys);
+    if (is_instance(keys, "pandas", "Index")) return open_index(source, keys);
+    return open_arrow_of(source, keys);
+}
+
 /* A NumPy array selects rows of a Series or a DataFrame: that is the result. */
+static bool open_series(struct source *source, PyObject *keys) {
+    if (!open_column(source, keys)) return false;
+    source->mirror = RESULT_NUMPY;
+    if (sequence_allow_nulls(source)) return true;
+    source_close(source);
+    return false;
+}
+
+/* The array of a Series cannot export itself: it becomes a Series again. */
 static bool open_pandas(struct source *source, PyObject *keys) {
-    bool opened;
-    if (has_numpy_type(keys)) {
-        opened = open_numpy_of(source, keys);
-    } else if (is_instance(keys, "pandas", "Index")) {
-        opened = open_index(source, keys);
-    } else {
-        opened = open_arrow_of(source, keys);
+    if (!is_instance(keys, "pandas.api.extensions", "ExtensionArray")) {
+        return open_series(source, keys);
     }
-    if (opened) source->mirror = RESULT_NUMPY;
+    PyObject *pandas = PyImport_ImportModule("pandas");
+    PyObject *series = pandas == NULL ? NULL : PyObject_CallMethod(pandas, "Series", "O", keys);
+    const bool opened = series != NULL && open_series(source, series);
+    Py_XDECREF(series);
+    Py_XDECREF(pandas);
     return opened;
+}
+
+/* ---- Polars */
+
+/* A column of Python objects is exported as their addresses. */
+static bool holds_objects(PyObject *keys) {
+    PyObject *types = NULL, *type = NULL;
+    if (is_instance(keys, "polars", "Series")) {
+        type = PyObject_GetAttrString(keys, "dtype");
+    } else if (is_instance(keys, "polars", "DataFrame")) {
+        types = PyObject_GetAttrString(keys, "dtypes");
+        type = types == NULL || PySequence_Size(types) != 1 ? NULL : PySequence_GetItem(types, 0);
+    }
+    const bool found = type != NULL && is_instance(type, "polars", "Object");
+    Py_XDECREF(type);
+    Py_XDECREF(types);
+    PyErr_Clear();
+    return found;
+}
+
+static bool open_arrow(struct source *source, PyObject *keys) {
+    if (!holds_objects(keys)) return arrow_open(source, keys);
+    PyErr_SetString(PyExc_TypeError,
+                    "elements of the type Object are not keys: convert them to integers or "
+                    "strings");
+    return false;
 }
 
 /* ---- all */
@@ -101,7 +141,7 @@ bool source_open(struct source *source, PyObject *keys) {
     }
     if (is_instance(keys, "numpy", "ndarray")) return numpy_open(source, keys);
     if (is_of_pandas(keys)) return open_pandas(source, keys);
-    if (arrow_is_source(keys)) return arrow_open(source, keys);
+    if (arrow_is_source(keys)) return open_arrow(source, keys);
     if (PyObject_CheckBuffer(keys) && !PyIndex_Check(keys)) return open_exporter(source, keys);
     return sequence_open(source, keys);
 }
