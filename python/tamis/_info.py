@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Union
+from typing import Optional
 
 __all__ = ["Info", "Part", "Plan", "Sizing"]
 
@@ -17,7 +17,7 @@ class Info:
     ('fuse', 2, False)
     """
 
-    file: Union[str, bytes, None]
+    file: Optional[str]
     """The path that the filter was opened from; None: it was made in memory."""
     format: str
     """``"tamis"``, or a compatible format: ``"guava"``, ``"leveldb"``, ..."""
@@ -62,7 +62,7 @@ class Info:
     key_options: str
     """The command's options for how records become keys; ``""``: keys are used as they are."""
     checksum: str
-    """``"ok"``; ``"none"`` for other systems' filters, which have no checksum."""
+    """``"ok"``: verified; ``"none"`` for other systems' filters, which have no checksum."""
     note: Optional[str] = None
     """A remark on a filter of a compatible format."""
 

@@ -4,7 +4,17 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Literal, Protocol, SupportsIndex, Union, final, overload
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    SupportsFloat,
+    SupportsIndex,
+    Union,
+    final,
+    overload,
+)
 
 from typing_extensions import Buffer, Self, TypeAlias
 
@@ -12,7 +22,7 @@ from tamis._info import Info, Part, Plan
 
 # A field of a composite key, and a key.
 Field: TypeAlias = Union[str, Buffer, SupportsIndex, float]
-Key: TypeAlias = Union[str, Buffer, SupportsIndex, float, tuple[Field, ...]]
+Key: TypeAlias = Union[str, Buffer, SupportsIndex, SupportsFloat, float, tuple[Field, ...]]
 
 class ArrowArray(Protocol):
     def __arrow_c_array__(
@@ -33,7 +43,7 @@ KeyType: TypeAlias = Literal["bytes", "utf16", "i32", "i64", "u64", "f32", "f64"
 Result: TypeAlias = Literal["list", "numpy", "arrow"]
 
 __version__: str
-KINDS: tuple[str, ...]
+KINDS: tuple[Kind, ...]
 FORMATS: tuple[str, ...]
 
 class Error(Exception):
@@ -58,7 +68,7 @@ class Filter:
         fpr: float | None = None,
         kind: Kind | None = None,
         *,
-        needs: Need | Iterable[Need] = (),
+        needs: Need | Iterable[Need] | None = (),
         bytes: int = 0,
         bits: int = 0,
         hashes: int = 0,
@@ -126,16 +136,16 @@ class Filter:
     ) -> Any: ...
 
     # sets
-    def __or__(self, other: Filter, /) -> Filter: ...
-    def __and__(self, other: Filter, /) -> Filter: ...
+    def __or__(self, other: Filter, /) -> Self: ...
+    def __and__(self, other: Filter, /) -> Self: ...
     def __ior__(self, other: Filter, /) -> Self: ...
     def __iand__(self, other: Filter, /) -> Self: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __len__(self) -> int: ...
-    def __bool__(self) -> bool: ...
+    def __sizeof__(self) -> int: ...
     def copy(self) -> Self: ...
     def __copy__(self) -> Self: ...
-    def __deepcopy__(self, memo: object, /) -> Self: ...
+    def __deepcopy__(self, memo: dict[int, Any], /) -> Self: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
     def convert(self, kind: Kind | None = None, *, format: str | None = None) -> Filter: ...
 
@@ -172,18 +182,18 @@ class Filter:
     @property
     def nbytes(self) -> int: ...
     @property
-    def name(self) -> str | bytes | None: ...
+    def name(self) -> str | None: ...
     @property
     def closed(self) -> bool: ...
 
 class Builder:
-    def __new__(
-        cls,
+    def __init__(
+        self,
         capacity: int = 0,
         fpr: float | None = None,
         kind: Kind | None = None,
         *,
-        needs: Need | Iterable[Need] = (),
+        needs: Need | Iterable[Need] | None = (),
         bytes: int = 0,
         bits: int = 0,
         hashes: int = 0,
@@ -200,11 +210,13 @@ class Builder:
         memory: int = 0,
         temporary: Path | None = None,
         progress: Callable[[int], object] | None = None,
-    ) -> Self: ...
+    ) -> None: ...
     def add(self, key: Key, /) -> None: ...
     def update(self, *keys: Keys, hashed: bool = False) -> None: ...
     def finish(self) -> Filter: ...
     def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
     def __len__(self) -> int: ...
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -241,7 +253,7 @@ class Container:
     @property
     def format(self) -> str: ...
     @property
-    def name(self) -> str | bytes | None: ...
+    def name(self) -> str | None: ...
     @property
     def closed(self) -> bool: ...
 
@@ -263,6 +275,8 @@ class Array(Sequence[Any]):
     @overload
     def __getitem__(self, key: slice, /) -> list[Any]: ...
     def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __invert__(self) -> Self: ...
 
 def open(
     path: Path,
@@ -283,7 +297,7 @@ def build(
     kind: Kind | None = None,
     *,
     capacity: int = 0,
-    needs: Need | Iterable[Need] = (),
+    needs: Need | Iterable[Need] | None = (),
     bytes: int = 0,
     bits: int = 0,
     hashes: int = 0,
@@ -307,7 +321,7 @@ def plan(
     fpr: float | None = None,
     *,
     bytes: int = 0,
-    needs: Need | Iterable[Need] = (),
+    needs: Need | Iterable[Need] | None = (),
 ) -> Plan: ...
 def detect(data: Buffer, /) -> list[str]: ...
 def hash_integer(value: int, /) -> int: ...

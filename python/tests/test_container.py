@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,7 +29,7 @@ def test_facts(parquet: Path) -> None:
     assert c.name == str(parquet)
     assert not c.closed
     assert repr(c) == f"<tamis.Container format='parquet' parts={len(c)}>"
-    assert tamis.Container.open(bytes(parquet)).name == bytes(parquet)
+    assert tamis.Container.open(bytes(parquet)).name == str(parquet)
     assert tamis.Container.from_bytes(parquet.read_bytes()).name is None
 
 
@@ -123,6 +125,42 @@ def test_bytes(parquet: Path) -> None:
     c = tamis.Container.from_bytes(changing)
     changing.clear()  # it was copied
     assert c.filter(0).format == "parquet"
+
+
+def test_bytes_that_are_not_constant(parquet: Path) -> None:
+    """A view may be read-only, and its bytes change."""
+    for make in (lambda data: memoryview(data).toreadonly(), lambda data: memoryview(data)):
+        changing = bytearray(parquet.read_bytes())
+        c = tamis.Container.from_bytes(make(changing))
+        f = tamis.Filter.from_bytes(make(bytearray(c.filter(0).convert(format="tamis").to_bytes())))
+        changing[:] = bytes(len(changing))
+        changing.clear()  # nothing refers to it
+        assert c.filter(0).convert(format="tamis") == f
+    with pytest.raises(TypeError, match="bytes-like"):
+        tamis.Container.from_bytes([80, 65, 82, 49])  # type: ignore[arg-type]
+
+
+def test_parts_are_complete_while_they_are_made(parquet: Path) -> None:
+    """The garbage collector must not show a list or tuple with missing items."""
+    code = (
+        "import gc, sys, tamis\n"
+        "class Cycle:\n"
+        "    def __init__(self): self.me = self\n"
+        "    def __del__(self):\n"
+        "        for o in gc.get_objects():\n"
+        "            if type(o) in (list, tuple) and len(o) < 100: list(o), repr(o)[:0]\n"
+        "from tamis import _info\n"
+        "old = _info.Sizing.__init__, _info.Part.__init__\n"
+        "def hooked(init):\n"
+        "    def made(*a, **k):\n"
+        "        Cycle(); gc.collect(); init(*a, **k)\n"
+        "    return made\n"
+        "_info.Sizing.__init__, _info.Part.__init__ = map(hooked, old)\n"
+        "tamis.plan(1000)\n"
+        "tamis.Container.open(sys.argv[1]).parts()\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(parquet)], timeout=60)
+    assert run.returncode == 0
 
 
 @pytest.mark.parametrize("data", [b"", b"\0" * 100, b"PAR1" * 10])

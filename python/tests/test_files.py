@@ -162,17 +162,49 @@ def test_a_mapped_filter_is_read_only(tmp_path: Path) -> None:
         assert shared.add("c")
 
 
-def test_pipes(tmp_path: Path) -> None:
+def test_only_regular_files(tmp_path: Path) -> None:
+    """Opening a pipe would wait without end, and saving would replace it."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    data = tamis.build(["a"]).to_bytes()
-    writer = threading.Thread(target=path.write_bytes, args=(data,))
-    writer.start()
-    try:
-        with tamis.open(path) as f:
-            assert "a" in f
-    finally:
-        writer.join(10)
+    opens: list[Callable[[Path], object]] = [
+        tamis.open,
+        tamis.Filter.open,
+        tamis.Container.open,
+        lambda path: tamis.open(path, map=False),
+        lambda path: tamis.open(path, update=True),
+    ]
+    for call in opens:
+        with pytest.raises(tamis.ArgumentError, match="not a regular file; read it and") as caught:
+            call(path)
+        assert str(path) in str(caught.value)
+        with pytest.raises(IsADirectoryError):
+            call(tmp_path)
+    f = tamis.build(["a"])
+    with pytest.raises(tamis.ArgumentError, match="not a regular file; write to_bytes"):
+        f.save(path)
+    with pytest.raises(FileExistsError):
+        f.save(path, replace=False)
+    with pytest.raises(IsADirectoryError):
+        f.save(tmp_path)
+    assert path.is_fifo()
+
+
+def test_save_follows_symlinks(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    target, link = tmp_path / "folder" / "f.tamis", tmp_path / "link"
+    tamis.build(["old"], 1e-9).save(target)
+    link.symlink_to(target)
+    new = tamis.build(["new"], 1e-9)
+    new.save(link)
+    assert link.is_symlink()
+    assert target.read_bytes() == new.to_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    link.unlink()
+    link.symlink_to(pipe)
+    with pytest.raises(tamis.ArgumentError, match="not a regular file"):
+        new.save(link)
+    assert pipe.is_fifo()
 
 
 def test_from_bytes() -> None:
@@ -357,12 +389,72 @@ def test_damage_found_by_verify(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-1 - len(data) // 3] ^= 1
     path.write_bytes(data)
-    with tamis.open(path, verify="later") as f:
-        for call in (f.verify, f.copy, f.to_bytes, lambda: f.save(tmp_path / "copy")):
-            with pytest.raises(tamis.FormatError) as caught:
-                call()
-            assert caught.value.status == "E_CHECKSUM"
+    for first in ("verify", "copy", "to_bytes"):
+        with tamis.open(path, verify="later") as f:
+            later = (f.verify, f.copy, f.to_bytes, lambda f=f: f.save(tmp_path / "copy"))
+            for call in (getattr(f, first), *later):
+                with pytest.raises(tamis.FormatError) as caught:
+                    call()
+                assert caught.value.status == "E_CHECKSUM"
     assert not (tmp_path / "copy").exists()
+
+
+def damaged_file(path: Path) -> Path:
+    """A file with a damaged table, whose header is intact."""
+    tamis.build(NAMES, 0.01, "bloom").save(path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3 : len(data) // 2] = bytes(len(data) // 2 - len(data) // 3)
+    path.write_bytes(data)
+    return path
+
+
+def test_nothing_is_answered_after_a_failed_verify(tmp_path: Path) -> None:
+    path = damaged_file(tmp_path / "f.tamis")
+    other = tamis.Filter(len(NAMES), kind="bloom")
+    f = tamis.open(path, verify="later")
+    with pytest.raises(tamis.FormatError):
+        f.verify()
+    calls: list[Callable[[], object]] = [
+        f.verify,
+        f.copy,
+        f.info,
+        f.to_bytes,
+        f.convert,
+        f.__enter__,
+        lambda: "key-1" in f,
+        lambda: f.count("key-1"),
+        lambda: f.hash("key-1"),
+        lambda: f.hash(("key-1",)),
+        lambda: f.contains_many(NAMES),
+        lambda: f.kind,
+        lambda: len(f),
+        lambda: bool(f),
+        lambda: memoryview(f),
+        lambda: f.save(tmp_path / "copy"),
+        lambda: f == other,
+        lambda: f | other,
+        lambda: other.__ior__(f),
+    ]
+    for call in calls:
+        with pytest.raises(tamis.FormatError) as caught:
+            call()
+        assert caught.value.status == "E_CHECKSUM"
+        assert str(path) in str(caught.value)
+    assert "damaged" in repr(f)
+    f.close()
+    assert "closed" in repr(f)
+    with pytest.raises(ValueError, match="closed"):
+        f.verify()
+
+
+@pytest.mark.parametrize("verify", ["touched", "later"])
+def test_counting_verifies_first(tmp_path: Path, verify: Any) -> None:
+    path = damaged_file(tmp_path / "f.tamis")
+    for call in (len, bool, lambda f: f.info()):
+        with tamis.open(path, verify=verify) as f:
+            assert repr(f).startswith("<tamis.Filter kind='bloom' damaged fpr=0.01")
+        with tamis.open(path, verify=verify) as f, pytest.raises(tamis.FormatError):
+            call(f)
 
 
 # ---- changes of files
@@ -482,10 +574,21 @@ def test_a_file_replaced_during_an_update(tmp_path: Path) -> None:
     other = tamis.Filter(1000, kind="bloom", seed=7)
     other.save(path)
     update.add("a")
-    with pytest.raises(OSError) as caught:
-        update.commit()
-    assert caught.value.errno == errno.ESTALE
+    for _ in range(2):
+        with pytest.raises(OSError) as caught:
+            update.commit()
+        assert caught.value.errno == errno.ESTALE
     assert tamis.open(path) == other
+    # The changes are not lost.
+    assert not update.closed
+    update.save(tmp_path / "rescued")
+    assert "a" in tamis.open(tmp_path / "rescued")
+    update.close()
+    with pytest.raises(OSError), tamis.open(path, update=True) as later:
+        later.add("b")
+        other.save(path)
+    assert "b" in later
+    later.close()
 
 
 def test_processes_share_a_mapped_file(tmp_path: Path) -> None:

@@ -583,6 +583,7 @@ def test_bool_and_len() -> None:
         assert len(f) == 1
         f.update(str(i) for i in range(5000))
         assert abs(len(f) - 5001) < 100
+        assert bool(f) == (len(f) != 0)
     for kind in STATIC:
         assert not tamis.build([], kind=kind)
         assert len(tamis.build(["a", "b", "a"], kind=kind)) == 2
@@ -632,6 +633,15 @@ def test_intersection(kind: Any) -> None:
     assert both.contains_many(["a", "b", "both"], result="list") == [False, False, True]
     a &= b
     assert a == both
+
+
+@pytest.mark.parametrize("kind", INTERSECTABLE)
+def test_bool_agrees_with_len(kind: Any) -> None:
+    f, g = tamis.Filter(10_000, 0.001, kind), tamis.Filter(10_000, 0.001, kind)
+    f.add("a")
+    g.add("b")
+    both = f & g
+    assert (len(both), bool(both)) == (0, False)
 
 
 def test_merges_that_fail() -> None:

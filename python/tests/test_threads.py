@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Iterable
@@ -138,6 +139,56 @@ def test_two_filters_merged_into_each_other() -> None:
     run([lambda: merge(a, b), lambda: merge(b, a), lambda: merge(a, a)])
     assert "a" in b
     assert "b" in a
+
+
+SIGNALS = """
+import signal, sys, tamis
+f, g = tamis.Filter(1000, kind="bloom"), tamis.Filter(1000, kind="bloom")
+handled = 0
+def handle(*_):
+    global handled
+    handled += 1
+    f.add(str(handled))
+    g.add(str(handled))
+signal.signal(signal.SIGALRM, handle)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+while handled < 300:
+    f.info(), repr(f), len(f), f.to_bytes(), f == g
+    f |= g
+    try:
+        f.remove("no such key")
+    except TypeError:
+        pass
+    f.contains_many(["a"])
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+
+FINALIZERS = """
+import gc, sys, tamis
+f = tamis.Filter(1000, kind="bloom")
+finalized = 0
+class Cycle:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        global finalized
+        finalized += 1
+        f.add(str(finalized))
+gc.set_threshold(1)
+while finalized < 300:
+    Cycle()
+    f.info(), repr(f), f.to_bytes(), f.copy()
+    try:
+        f.contains_many(["a", 1.5])
+    except TypeError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("code", [SIGNALS, FINALIZERS])
+def test_signal_handlers_and_finalizers_may_use_the_filter(code: str) -> None:
+    """They run in the middle of a call, which must not have access to the filter then."""
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
 
 
 def test_threads_of_a_call() -> None:
