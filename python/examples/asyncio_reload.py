@@ -31,9 +31,14 @@ class Service:
             # The version before the file: if it is replaced in between, the next round sees that.
             version = self.file_version()
             if version != self.version:
-                # Opening verifies checksums, which takes a while for a large file and releases the
-                # GIL: in a thread, while this one answers with the old filter.
-                blocked = await asyncio.to_thread(tamis.open, self.path)
+                # Verifying the whole file first takes a while if it is large, and releases the GIL:
+                # in a thread, while this one answers with the old filter.
+                try:
+                    blocked = await asyncio.to_thread(tamis.open, self.path, verify="all")
+                except (tamis.Error, OSError) as error:
+                    print(f"{self.path} is not loaded: {error}")
+                    self.version = version  # the old filter stays until the file changes again
+                    continue
                 # One assignment, between two queries.  The old filter is freed with its last
                 # reference: no close(), which a query in another thread would notice.
                 self.blocked, self.version = blocked, version

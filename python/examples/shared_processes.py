@@ -23,7 +23,7 @@ def open_filter(path: str) -> None:
     """Runs once in each process.  Pass the path, not the filter: pickling a filter copies it."""
     global blocked, at_first
     at_first = private_bytes()
-    blocked = tamis.open(path, verify="later")
+    blocked = tamis.open(path)
 
 
 def private_bytes() -> int:

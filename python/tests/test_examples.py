@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import importlib.util
 import inspect
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import tamis
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "python" / "examples"
@@ -77,6 +81,28 @@ def test_asyncio_reload() -> None:
     out = run("asyncio_reload")
     assert "many queries, all answered" in out
     assert "mallory: no, then maybe; reloads: 1" in out
+
+
+def test_asyncio_reload_of_a_damaged_file(tmp_path: Path) -> None:
+    """The old filter stays."""
+    service_type = runpy.run_path(str(EXAMPLES / "asyncio_reload.py"))["Service"]
+    path, other = tmp_path / "f.tamis", tmp_path / "other"
+    tamis.build(["eve"], 1e-9).save(path)
+    service = service_type(str(path))
+
+    async def watch(expected: list[bool]) -> None:
+        watcher = asyncio.create_task(service.watch(0.001))
+        while service.version != service.file_version():
+            await asyncio.sleep(0.001)
+        watcher.cancel()
+        assert [key in service.blocked for key in ("eve", "mallory")] == expected
+
+    other.write_bytes(b"damaged")
+    other.replace(path)
+    asyncio.run(asyncio.wait_for(watch([True, False]), 30))
+    tamis.build(["mallory"], 1e-9).save(path)
+    asyncio.run(asyncio.wait_for(watch([False, True]), 30))
+    assert service.reloads == 1
 
 
 def test_redis_cluster() -> None:
