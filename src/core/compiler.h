@@ -18,6 +18,9 @@
  * then stays in memory instead of registers. */
 #define TAMIS_UNROLL _Pragma("GCC unroll 32")
 
+/* Hides from the compiler what it knows about a value. */
+#define TAMIS_OPAQUE(x) __asm__("" : "+r"(x))
+
 #define TAMIS_LIKELY(x) __builtin_expect(!!(x), 1)
 #define TAMIS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
