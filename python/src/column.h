@@ -66,6 +66,15 @@ bool memory_reserve(struct memory *memory, size_t size);
 struct group *group_new(void); /* NULL: out of memory */
 void group_free(struct group *group);
 
+/* Sets a key whose bytes have not been read, and prefetches them: the keys are hashed after the
+ * group is full.  A column of a million strings of 35 bytes takes 4.3 instead of 5.4 ns per key
+ * (Zen 4). */
+static inline void group_set_text(struct group *group, size_t i, const void *bytes, size_t length) {
+    group->key_room[i] = bytes;
+    group->length_room[i] = length;
+    __builtin_prefetch(bytes);
+}
+
 /* For key `key` of the group: sets the error, returns false. */
 bool group_fail(struct group *group, size_t key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

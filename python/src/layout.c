@@ -149,21 +149,24 @@ TEMPLATE int64_t load_offset(const void *offsets, size_t i, bool is_long) {
     return narrow;
 }
 
+static bool fail_offsets(struct group *group, size_t key, int64_t start, int64_t end) {
+    return group_fail(group, key, "the Arrow array is invalid: offsets %lld and %lld",
+                      (long long)start, (long long)end);
+}
+
 /* Keys between offsets, which must be positive and not decrease. */
 TEMPLATE bool fill_between(const struct values *v, const size_t *picks, size_t from,
                            struct group *group, bool is_long) {
     const uint8_t *bytes = v->bytes == NULL ? (const uint8_t *)"" : v->bytes;
     const int64_t limit = v->bytes == NULL ? 0 : INT64_MAX;
+    int64_t start = picks == NULL ? load_offset(v->starts, v->offset + from, is_long) : 0;
     for (size_t i = 0; i < group->count; i++) {
         const size_t at = v->offset + (picks == NULL ? from + i : picks[i]);
-        const int64_t start = load_offset(v->starts, at, is_long);
+        if (picks != NULL) start = load_offset(v->starts, at, is_long);
         const int64_t end = load_offset(v->starts, at + 1, is_long);
-        if (start < 0 || end < start || end > limit) {
-            return group_fail(group, i, "the Arrow array is invalid: offsets %lld and %lld",
-                              (long long)start, (long long)end);
-        }
-        group->key_room[i] = bytes + start;
-        group->length_room[i] = (size_t)(end - start);
+        if (start < 0 || end < start || end > limit) return fail_offsets(group, i, start, end);
+        group_set_text(group, i, bytes + start, (size_t)(end - start));
+        if (picks == NULL) start = end;
     }
     return true;
 }
@@ -199,10 +202,12 @@ static bool fill_views(const struct values *v, const size_t *picks, size_t from,
     for (size_t i = 0; i < group->count; i++) {
         const size_t at = v->offset + (picks == NULL ? from + i : picks[i]);
         const uint8_t *view = (const uint8_t *)v->starts + 16 * at;
-        group->key_room[i] = find_viewed(v, view, &group->length_room[i]);
-        if (group->key_room[i] == NULL) {
+        size_t length;
+        const uint8_t *bytes = find_viewed(v, view, &length);
+        if (bytes == NULL) {
             return group_fail(group, i, "the Arrow array is invalid: a view is out of range");
         }
+        group_set_text(group, i, bytes, length);
     }
     return true;
 }

@@ -89,16 +89,25 @@ static PyObject *make_numpy(const struct results *results) {
 
 /* ---- Arrow */
 
-/* One bit for each of `count` bytes that is not 0. */
+/* The bits of eight bytes, each 0 or 1: the product moves each to another bit of its highest byte.
+ */
+static uint8_t pack_byte(const char *bytes) {
+    uint64_t eight;
+    memcpy(&eight, bytes, sizeof eight);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    eight = __builtin_bswap64(eight);
+#endif
+    return (uint8_t)(eight * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* One bit for each of `count` bytes, which are 0 or 1. */
 static uint8_t *pack_bits(const char *bytes, size_t count) {
     uint8_t *bits = (uint8_t *)malloc(count / 8 + 1);
+    char rest[8] = {0};
     if (bits == NULL) return NULL;
-    for (size_t i = 0; i <= count / 8; i++) {
-        const size_t end = i < count / 8 ? 8 : count % 8;
-        unsigned byte = 0;
-        for (size_t b = 0; b < end; b++) byte |= (unsigned)(bytes[8 * i + b] != 0) << b;
-        bits[i] = (uint8_t)byte;
-    }
+    for (size_t i = 0; i < count / 8; i++) bits[i] = pack_byte(bytes + 8 * i);
+    memcpy(rest, bytes + count / 8 * 8, count % 8);
+    bits[count / 8] = pack_byte(rest);
     return bits;
 }
 

@@ -53,8 +53,7 @@ static size_t fill_strings(const struct column *column, size_t from, size_t coun
         const int loaded = s->load(s->allocator, at, &text);
         if (loaded < 0) return group_fail(group, row, "the string cannot be read");
         group->rows[keys] = row;
-        group->key_room[keys] = text.bytes;
-        group->length_room[keys] = text.size;
+        group_set_text(group, keys, text.bytes, text.size);
         keys += loaded == 0;
     }
     group->sparse = keys < count;
