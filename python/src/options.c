@@ -408,23 +408,28 @@ bool options_check(const struct state *state, const tamis_options *options) {
 bool options_complete(const struct state *state, tamis_options *options, bool has_capacity) {
     const uint32_t fixed = TAMIS_NEED_REMOVE | TAMIS_NEED_MERGE;
     PyObject *sentence;
-    if (options->capacity != 0 || options->bytes != 0 || options->bits != 0) return true;
+    if (tamis_kind_caps(options->kind) & TAMIS_IS_STATIC) {
+        return options_raise(state, TAMIS_E_STATIC, options) != NULL;
+    }
+    if (options->capacity != 0 || options->bits != 0) return true;
     if (options->format != NULL && has_capacity) return true; /* 0 keys are some systems' minimum */
     if (options->format == NULL && options->kind == TAMIS_AUTO) {
         if (!check_needs(state, options)) return false;
         if ((options->needs & TAMIS_NEED_STATIC) != 0) return true; /* E_STATIC */
         if ((options->needs & fixed) == 0) options->kind = TAMIS_GROWING;
     }
-    const uint32_t caps = tamis_kind_caps(options->kind);
-    if ((caps & TAMIS_CAN_GROW) || (caps & TAMIS_IS_STATIC)) return true;
-    if (options->format != NULL) {
+    if (options->bytes != 0) {
+        sentence = PyUnicode_FromString("bytes needs a capacity, the number of keys to expect");
+    } else if ((tamis_kind_caps(options->kind) & TAMIS_CAN_GROW) != 0) {
+        return true;
+    } else if (options->format != NULL) {
         sentence = PyUnicode_FromFormat("format='%s' needs a capacity", options->format);
     } else if (options->kind == TAMIS_AUTO) {
         const bool removes = (options->needs & TAMIS_NEED_REMOVE) != 0;
         sentence =
             PyUnicode_FromFormat("needs='%s' needs a capacity", removes ? "remove" : "merge");
     } else {
-        sentence = PyUnicode_FromFormat("a %s filter has a fixed size: give capacity= or bytes=",
+        sentence = PyUnicode_FromFormat("a %s filter has a fixed size: give capacity=",
                                         tamis_kind_name(options->kind));
     }
     return raise_text(state, TAMIS_E_ARGUMENT, sentence) != NULL;
@@ -495,8 +500,16 @@ static PyObject *explain_status(tamis_status status, const tamis_options *option
                                 tamis_kind_name(options->kind));
 }
 
+static void *raise_memory(const tamis_options *options) {
+    tamis_sizing sizing = TAMIS_SIZING_INIT;
+    if (tamis_size(options, &sizing) != TAMIS_OK) return PyErr_NoMemory();
+    return PyErr_Format(PyExc_MemoryError, "the filter takes %llu bytes, more than there are",
+                        (unsigned long long)sizing.bytes);
+}
+
 void *options_raise(const struct state *state, tamis_status status, const tamis_options *options) {
     const int error = errno;
+    if (status == TAMIS_E_NOMEM) return raise_memory(options);
     PyObject *sentence = explain_status(status, options);
     if (sentence != NULL) return raise_text(state, status, sentence);
     errno = error;
