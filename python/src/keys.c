@@ -144,15 +144,10 @@ static bool take_view(const struct key_rule *rule, PyObject *object, struct key 
 }
 
 static bool refuse(PyObject *object) {
-    PyErr_Clear();
-    PyObject *type = type_name(object);
-    if (type == NULL) return false;
-    PyErr_Format(PyExc_TypeError,
-                 "a key is str, bytes, bytearray, memoryview, int or a tuple of these, not %U: "
-                 "convert it, for example with str(); many keys go to update() or contains_many()",
-                 type);
-    Py_DECREF(type);
-    return false;
+    return refuse_type(
+        object,
+        "a key is str, bytes, bytearray, memoryview, int or a tuple of these, not %U: "
+        "convert it, for example with str(); many keys go to update() or contains_many()");
 }
 
 bool key_of_object(const struct key_rule *rule, PyObject *object, struct key *key) {
@@ -216,15 +211,9 @@ static bool compose_float(tamis_composer *composer, PyObject *field) {
 }
 
 static bool refuse_field(PyObject *field) {
-    PyObject *type = type_name(field);
-    if (type != NULL) {
-        PyErr_Format(PyExc_TypeError,
-                     "a field of a composite key is str, bytes, bytearray, memoryview, int or "
-                     "float, not %U: convert it, for example with str()",
-                     type);
-    }
-    Py_XDECREF(type);
-    return false;
+    return refuse_type(field,
+                       "a field of a composite key is str, bytes, bytearray, memoryview, int or "
+                       "float, not %U: convert it, for example with str()");
 }
 
 static bool compose_bytes(tamis_composer *composer, PyObject *field) {

@@ -259,12 +259,9 @@ static Py_ssize_t size_of(PyObject *keys) {
 
 static bool refuse(PyObject *object) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError,
-                 "keys must be a list or another iterable of keys, a NumPy array, an Arrow array "
-                 "or an Arrow stream, not %R",
-                 (PyObject *)Py_TYPE(object));
-    return false;
+    return refuse_type(object,
+                       "keys must be a list or another iterable of keys, a NumPy array, an Arrow "
+                       "array or an Arrow stream, not %U");
 }
 
 static bool set_objects(struct sequence *s, PyObject *iterable) {
