@@ -40,15 +40,16 @@ struct tamis__touched {
 
 /* ---- what has been verified
  *
- * Any number of threads may query a filter at once.  The table does not change, so two of them may
- * verify the same piece, and relaxed order is enough. */
+ * Any number of threads may query a filter at once.  If the table does not change, two of them may
+ * verify the same piece.  Of a file that is open for update, another thread may change a piece as
+ * soon as it sees that it is verified: what the first one has read comes before that. */
 
 static bool is_verified(const struct tamis__touched *t, uint64_t piece) {
-    return (__atomic_load_n(&t->verified[piece / 64], __ATOMIC_RELAXED) >> piece % 64 & 1) != 0;
+    return (__atomic_load_n(&t->verified[piece / 64], __ATOMIC_ACQUIRE) >> piece % 64 & 1) != 0;
 }
 
-static bool is_set(const bool *flag) { return __atomic_load_n(flag, __ATOMIC_RELAXED); }
-static void set(bool *flag) { __atomic_store_n(flag, true, __ATOMIC_RELAXED); }
+static bool is_set(const bool *flag) { return __atomic_load_n(flag, __ATOMIC_ACQUIRE); }
+static void set(bool *flag) { __atomic_store_n(flag, true, __ATOMIC_RELEASE); }
 
 /* The filter is const for those who query it, but this flag may be set at any time. */
 static bool *compared_of(const tamis_filter *f) {
@@ -58,8 +59,8 @@ static bool *compared_of(const tamis_filter *f) {
 static void set_verified(const tamis_filter *f, uint64_t piece) {
     struct tamis__touched *t = f->touched;
     const uint64_t bit = (uint64_t)1 << piece % 64;
-    if (__atomic_fetch_or(&t->verified[piece / 64], bit, __ATOMIC_RELAXED) & bit) return;
-    if (__atomic_add_fetch(&t->count, 1, __ATOMIC_RELAXED) == t->pieces) set(compared_of(f));
+    if (__atomic_fetch_or(&t->verified[piece / 64], bit, __ATOMIC_ACQ_REL) & bit) return;
+    if (__atomic_add_fetch(&t->count, 1, __ATOMIC_ACQ_REL) == t->pieces) set(compared_of(f));
 }
 
 /* ---- the pieces of a query */
