@@ -49,6 +49,15 @@ def rng(request: pytest.FixtureRequest) -> random.Random:
 
 
 @pytest.fixture(scope="session")
+def native() -> Path:
+    """The directory of the filters of our own format, which TAMIS_VECTORS may lack."""
+    path = ROOT / "tests" / "vectors" / "native"
+    if not path.is_dir():
+        pytest.skip("the vectors of tests/vectors/native are not here")
+    return path
+
+
+@pytest.fixture(scope="session")
 def vectors() -> Path:
     """The directory of the filters that other systems wrote."""
     path = Path(os.environ.get("TAMIS_VECTORS", ROOT / "tests" / "vectors"))

@@ -87,13 +87,12 @@ def check_row(vectors: Path, row: Row, form: str, column: str = "filter") -> tam
     return f
 
 
-def test_native(vectors: Path) -> None:
-    home = vectors / "native"
-    keys = (home / "keys.txt").read_bytes().split(b"\n")
-    probes = (home / "probes.txt").read_bytes().split(b"\n")[:-1]
-    for row in table(home / "manifest.tsv"):
+def test_native(native: Path) -> None:
+    keys = (native / "keys.txt").read_bytes().split(b"\n")
+    probes = (native / "probes.txt").read_bytes().split(b"\n")[:-1]
+    for row in table(native / "manifest.tsv"):
         keyed = row["keyed"] == "1"
-        data = (home / row["file"]).read_bytes()
+        data = (native / row["file"]).read_bytes()
         f = tamis.Filter.from_bytes(data, secret=SECRET if keyed else None)
         assert (f.kind, f.format, f.keyed) == (row["kind"], "tamis", keyed), row["file"]
         assert f.fpr == float(row["rate"])
@@ -110,10 +109,10 @@ def test_native(vectors: Path) -> None:
                 tamis.Filter.from_bytes(data, secret=bytes(16))
 
 
-def test_large_native(vectors: Path) -> None:
+def test_large_native(native: Path) -> None:
     """Sets that are large enough for other layouts; of their files there is the checksum."""
     checksum = tamis.Filter(1)  # XXH3-64 with seed 0
-    for row in table(vectors / "native" / "large.tsv"):
+    for row in table(native / "large.tsv"):
         count = int(row["keys"])
         if count > 100_000 * FACTOR:
             continue
@@ -336,9 +335,9 @@ def test_odd_filters(vectors: Path, form: str, shortest: int) -> None:
             assert f.to_bytes() == data
 
 
-def test_detect(vectors: Path) -> None:
+def test_detect(native: Path, vectors: Path) -> None:
     """Every format with a magic number is detected."""
-    assert tamis.detect((vectors / "native/bloom-10.tamis").read_bytes()) == ["tamis"]
+    assert tamis.detect((native / "bloom-10.tamis").read_bytes()) == ["tamis"]
     for name, pattern in {"parquet": "*.parquet", "redisbloom": "*.dump"}.items():
         for path in sorted((vectors / name).glob(pattern))[:5]:
             assert any(name in form for form in tamis.detect(path.read_bytes())), path
