@@ -328,12 +328,26 @@ static int module_clear(PyObject *module) {
 
 static void module_free(void *module) { module_clear(module); }
 
+/* Slots since Python 3.12 that the headers of the limited API of 3.11 lack.  The module has no
+ * state that interpreters share: each may have a GIL of its own. */
+#if !defined(Py_mod_multiple_interpreters)
+#define Py_mod_multiple_interpreters 3
+#define Py_MOD_PER_INTERPRETER_GIL_SUPPORTED ((void *)2)
+#endif
+#if defined(Py_LIMITED_API)
+#define RUNNING_VERSION Py_Version
+#else
+#define RUNNING_VERSION PY_VERSION_HEX
+#endif
+
+static PyModuleDef_Slot slots_before_3_12[] = {
+    FUNCTION_SLOT(Py_mod_exec, module_exec),
+    {0, NULL},
+};
+
 static PyModuleDef_Slot module_slots[] = {
     FUNCTION_SLOT(Py_mod_exec, module_exec),
-#if defined(Py_mod_multiple_interpreters) && \
-    (!defined(Py_LIMITED_API) || Py_LIMITED_API + 0 >= 0x030c0000)
     {Py_mod_multiple_interpreters, Py_MOD_PER_INTERPRETER_GIL_SUPPORTED},
-#endif
 #if defined(Py_GIL_DISABLED)
     {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
@@ -347,4 +361,7 @@ static PyModuleDef definition = {
 };
 
 PyMODINIT_FUNC PyInit__tamis(void);
-PyMODINIT_FUNC PyInit__tamis(void) { return PyModuleDef_Init(&definition); }
+PyMODINIT_FUNC PyInit__tamis(void) {
+    if (RUNNING_VERSION < 0x030c0000) definition.m_slots = slots_before_3_12;
+    return PyModuleDef_Init(&definition);
+}

@@ -56,6 +56,48 @@ def test_a_build_without_the_gil_does_not_enable_it() -> None:
     assert not is_enabled()
 
 
+INTERPRETERS = """
+import threading
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import tamis
+code = (
+    "import tamis\\n"
+    "f = tamis.build(map(str, range(100_000)), threads=2)\\n"
+    "assert all(f.contains_many([str(i) for i in range(100_000)], threads=2))\\n"
+    "assert f.info().keys == 100_000\\n"
+    "try:\\n"
+    "    tamis.open('/no such directory/file')\\n"
+    "    raise AssertionError\\n"
+    "except FileNotFoundError:\\n"
+    "    pass\\n"
+)
+failures = []
+def run():
+    for _ in range(5):
+        interpreter = interpreters.create()
+        failures.append(interpreters.run_string(interpreter, code))
+        interpreters.destroy(interpreter)
+threads = [threading.Thread(target=run) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert "a" in tamis.build(["a"])
+print(failures)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before 3.12 interpreters share a GIL")
+def test_interpreters_with_a_gil_of_their_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERPRETERS], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout == f"{[None] * 15}\n", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("kind", DYNAMIC)
 def test_adds(kind: Any) -> None:
     f = tamis.Filter(THREADS * EACH, 0.01, kind)
