@@ -77,7 +77,9 @@ static tamis__xxh3_integers *integers_of(const size_t *lengths, size_t count, bo
     return NULL;
 }
 
-/* XXH3 of most keys is inlined: a call takes a third of the time of a short key. */
+/* XXH3 of keys up to this length is inlined: a call takes a third of the time of a short key. */
+#define INLINED 64
+
 static void hash_keys_xxh3(const struct tamis__hashing *h, const void *const *keys,
                            const size_t *lengths, size_t count, uint64_t *lo) {
     if (!h->plain) {
@@ -87,8 +89,8 @@ static void hash_keys_xxh3(const struct tamis__hashing *h, const void *const *ke
     for (size_t i = 0; i < count; i++) {
         if (TAMIS_LIKELY(lengths[i] <= TAMIS__XXH3_SHORT)) {
             lo[i] = tamis__xxh3_short(keys[i], lengths[i]);
-        } else if (TAMIS_LIKELY(lengths[i] <= TAMIS__XXH3_MEDIUM)) {
-            lo[i] = tamis__xxh3_medium(keys[i], lengths[i]);
+        } else if (TAMIS_LIKELY(lengths[i] <= INLINED)) {
+            lo[i] = tamis__xxh3_medium(keys[i], lengths[i], INLINED);
         } else {
             lo[i] = tamis__xxh3(keys[i], lengths[i], 0);
         }
