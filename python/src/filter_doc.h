@@ -50,7 +50,7 @@ PyDoc_STRVAR(filter_doc,
              "seed       of the hash\n"
              "secret     16 secret bytes: nobody without them can choose keys that collide; not "
              "with prehashed\n"
-             "shared     bloom and block: many threads may add at once\n"
+             "shared     bloom and block: many threads may add at once; an add takes 20 to 40 ns longer\n"
              "prehashed  keys are ints that are 64-bit hashes already\n"
              "key_type   'i32', 'i64', 'u64', 'f32', 'f64' or 'utf16': keys have this type, "
              "which is stored with\n"
