@@ -144,10 +144,10 @@ static bool take_view(const struct key_rule *rule, PyObject *object, struct key 
 }
 
 static bool refuse(PyObject *object) {
-    return refuse_type(
-        object,
-        "a key is str, bytes, bytearray, memoryview, int or a tuple of these, not %U: "
-        "convert it, for example with str(); many keys go to update() or contains_many()");
+    refuse_type(object,
+                "a key is str, bytes, bytearray, memoryview, int or a tuple of these, not %U: "
+                "convert it, for example with str(); many keys go to update() or contains_many()");
+    return false;
 }
 
 bool key_of_object(const struct key_rule *rule, PyObject *object, struct key *key) {
@@ -211,9 +211,10 @@ static bool compose_float(tamis_composer *composer, PyObject *field) {
 }
 
 static bool refuse_field(PyObject *field) {
-    return refuse_type(field,
-                       "a field of a composite key is str, bytes, bytearray, memoryview, int or "
-                       "float, not %U: convert it, for example with str()");
+    refuse_type(field,
+                "a field of a composite key is str, bytes, bytearray, memoryview, int or "
+                "float, not %U: convert it, for example with str()");
+    return false;
 }
 
 static bool compose_bytes(tamis_composer *composer, PyObject *field) {

@@ -102,12 +102,11 @@ PyObject *type_name(PyObject *object) {
     return PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__name__");
 }
 
-bool refuse_type(PyObject *object, const char *format) {
+void refuse_type(PyObject *object, const char *format) {
     PyErr_Clear();
     PyObject *type = type_name(object);
     if (type != NULL) PyErr_Format(PyExc_TypeError, format, type);
     Py_XDECREF(type);
-    return false;
 }
 
 /* An exception that is an OSError, too. */

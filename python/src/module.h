@@ -69,8 +69,8 @@ void *raise_text(const struct state *state, tamis_status status, PyObject *sente
 /* The name of the type of an object, for a message. */
 PyObject *type_name(PyObject *object);
 
-/* Raises a TypeError; `format` has %U for the name of the object's type.  Returns false. */
-bool refuse_type(PyObject *object, const char *format);
+/* Raises a TypeError; `format` has %U for the name of the object's type. */
+void refuse_type(PyObject *object, const char *format);
 
 /* ---- access (access.c)
  *

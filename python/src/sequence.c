@@ -259,9 +259,10 @@ static Py_ssize_t size_of(PyObject *keys) {
 
 static bool refuse(PyObject *object) {
     if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
-    return refuse_type(object,
-                       "keys must be a list or another iterable of keys, a NumPy array, an Arrow "
-                       "array or an Arrow stream, not %U");
+    refuse_type(object,
+                "keys must be a list or another iterable of keys, a NumPy array, an Arrow "
+                "array or an Arrow stream, not %U");
+    return false;
 }
 
 static bool set_objects(struct sequence *s, PyObject *iterable) {

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+static bool refuse_single(PyObject *keys) {
+    refuse_type(keys, "keys must be many keys, not one %U: pass a list of keys");
+    return false;
+}
+
 /* ---- buffers */
 
 /* The letter of the format of a buffer's elements; 0, without an exception, if it has none. */
@@ -24,8 +29,7 @@ static bool open_exporter(struct source *source, PyObject *keys) {
     const char letter = letter_of(keys);
     const bool is_array = is_instance(keys, "array", "array");
     if (letter == '\0') return sequence_open(source, keys);
-    if ((letter == 'B' || letter == 'c') && !is_array)
-        return refuse_type(keys, "keys must be many keys, not one %U: pass a list of keys");
+    if ((letter == 'B' || letter == 'c') && !is_array) return refuse_single(keys);
     if (!buffer_open(source, keys)) return false;
     source->mirror = RESULT_LIST;
     return true;
@@ -132,7 +136,7 @@ static bool open_arrow(struct source *source, PyObject *keys) {
 bool source_open(struct source *source, PyObject *keys) {
     if (PyList_Check(keys) || PyTuple_Check(keys)) return sequence_open(source, keys);
     if (PyUnicode_Check(keys) || PyBytes_Check(keys) || PyByteArray_Check(keys)) {
-        return refuse_type(keys, "keys must be many keys, not one %U: pass a list of keys");
+        return refuse_single(keys);
     }
     if (is_instance(keys, "numpy", "ndarray")) return numpy_open(source, keys);
     if (is_of_pandas(keys)) return open_pandas(source, keys);

@@ -496,9 +496,13 @@ bool tamis__keys_unit(const struct tamis__keys *k, uint64_t unit, uint64_t *buff
     unit -= file_units(k);
     const struct tamis__run *run = k->runs.first;
     for (; run != NULL && unit != 0; unit--) run = tamis__run_next(run);
-    const struct piece *p = run == NULL ? k->full : NULL;
-    for (; p != NULL && unit != 0; unit--) p = p->next;
-    *words = run != NULL ? tamis__run_hashes(run, count) : p->hash;
-    if (run == NULL) *count = p->count;
+    if (run != NULL) {
+        *words = tamis__run_hashes(run, count);
+        return true;
+    }
+    const struct piece *p = k->full;
+    for (; unit != 0; unit--) p = p->next;
+    *words = p->hash;
+    *count = p->count;
     return true;
 }
