@@ -230,6 +230,7 @@ def batch_adds(kind: str) -> dict[str, Method]:
 # The list of keys of an Arrow array, or of a NumPy array.
 LISTS: dict[str, Callable[[Any], list[Any]]] = {
     "str": lambda column: column.to_pylist(),
+    "bytes": lambda column: column.tolist(),
     "int": lambda column: column.tolist(),
 }
 

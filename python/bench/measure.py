@@ -82,10 +82,11 @@ class Keys:
         return self.made(self.count, 2 * self.count)
 
     def column(self, numbers: Any) -> Any:
-        """Keys as a column: Arrow strings, or a NumPy array."""
+        """Keys as a column: Arrow strings, or a NumPy array of bytes or integers."""
         if self.kind == "int":
             return numbers
-        return pa.array([f"https://example.org/{number:015x}" for number in numbers.tolist()])
+        texts = [f"https://example.org/{number:015x}" for number in numbers.tolist()]
+        return pa.array(texts) if self.kind == "str" else np.array(texts, dtype="S")
 
 
 # ---- one key at a time
@@ -280,7 +281,7 @@ def run(count: int, rounds: int, log: Callable[[str], None]) -> dict[str, Any]:
         if kind == "str":
             results["filters"] = rates(measured, log)
         del measured
-    results["batches"] = {kind: batches(kind, count, rounds, log) for kind in ("str", "int")}
+    results["batches"] = {kind: batches(kind, count, rounds, log) for kind in KINDS}
     results["builds"] = builds(count, max(3, rounds // 2), log)
     gc.enable()
     return results

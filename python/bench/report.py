@@ -20,7 +20,7 @@ OPERATIONS = {
     "hit again": "`in`, member, same object again",
     "miss again": "`in`, other, same object again",
 }
-COLUMNS = {"str": "Arrow strings", "int": "NumPy int64"}
+COLUMNS = {"str": "Arrow strings", "bytes": "NumPy S35", "int": "NumPy int64"}
 
 
 def nanoseconds(value: float) -> str:
@@ -177,6 +177,8 @@ def brief_table(results: dict[str, Any]) -> str:
         ["build from a list of `str`, ns per key", *(best(results["builds"], n) for n in SHOWN)],
         batch_row("query an Arrow column of strings", results, "str", one),
         batch_row("the same with two threads", results, "str", two),
+        batch_row("query a NumPy array of bytes", results, "bytes", one),
+        batch_row("the same with two threads", results, "bytes", two),
         batch_row("query a NumPy array of integers", results, "int", one),
         batch_row("the same with two threads", results, "int", two),
         ["bits per key", *(f"{fact['bits_per_key']:.2f}" for fact in facts)],
