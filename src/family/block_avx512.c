@@ -123,11 +123,9 @@ BLOCK_TEMPLATE void avx512_prefetch(const struct avx512_ring *ring, size_t i, bo
     const uint64_t *line = ring->line + i % BLOCK_RING;
     TAMIS_UNROLL
     for (size_t k = 0; k < AVX512_KEYS; k++) {
-        if (write) {
-            TAMIS_PREFETCH_WRITE((const void *)(uintptr_t)line[k]);
-        } else {
-            TAMIS_PREFETCH((const void *)(uintptr_t)line[k]);
-        }
+        const void *at = (const void *)(uintptr_t)line[k];
+        if (write) TAMIS_PREFETCH_WRITE(at);
+        if (!write) TAMIS_PREFETCH(at);
     }
 }
 

@@ -235,7 +235,7 @@ TAMIS_AVX512_TEMPLATE size_t answer_run(const uint16_t *passed, size_t count, bo
 TAMIS_AVX512_TEMPLATE size_t contains_all(const tamis_filter *f, const uint64_t *hashes,
                                           size_t count, bool *answers, bool far, bool gather) {
     const struct bloom b = bloom_of(f);
-    uint16_t passed[RUN / LANES];
+    uint16_t passed[RUN / LANES] = {0};
     bool sifted = false;
     size_t found = 0;
     for (size_t max = far ? SAMPLE : RUN; count > 0; max = RUN) {
@@ -280,6 +280,7 @@ TAMIS_AVX512_TEMPLATE void set_block(const struct bloom *b, const struct visit *
     uint32_t *table = (uint32_t *)(void *)b->table;
     for (uint64_t j = 0; j < b->visits; j++) {
         const uint32_t *word = visits[j].word[0], *mask = visits[j].mask[0];
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript): stored as vectors */
         TAMIS_UNROLL for (unsigned i = 0; i < 2 * LANES; i++) table[word[i]] |= mask[i];
     }
 }
@@ -289,6 +290,7 @@ TAMIS_AVX512_TEMPLATE bool set_key(const struct bloom *b, const struct visit *vi
     uint32_t *table = (uint32_t *)(void *)b->table, missing = 0;
     for (uint64_t j = 0; j < b->visits; j++) {
         TAMIS_UNROLL for (unsigned i = 0; i < 2; i++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): as above */
             uint32_t *word = table + visits[j].word[i][lane];
             const uint32_t mask = visits[j].mask[i][lane], before = *word;
             *word = before | mask;
