@@ -81,6 +81,17 @@ int single_next(struct source *source, struct column *column) {
     return 1;
 }
 
+bool open_converted(struct source *source, source_opener *open, const char *module,
+                    const char *function, PyObject *keys) {
+    PyObject *imported = PyImport_ImportModule(module);
+    PyObject *converted =
+        imported == NULL ? NULL : PyObject_CallMethod(imported, function, "O", keys);
+    const bool opened = converted != NULL && open(source, converted);
+    Py_XDECREF(converted);
+    Py_XDECREF(imported);
+    return opened;
+}
+
 bool is_instance(PyObject *object, const char *module, const char *name) {
     PyObject *key = PyUnicode_FromString(module);
     PyObject *imported = key == NULL ? NULL : PyImport_GetModule(key);

@@ -172,6 +172,11 @@ struct single {
 };
 int single_next(struct source *source, struct column *column); /* detail begins with a `single` */
 
+/* Opens what a function of a module makes of the keys. */
+typedef bool source_opener(struct source *source, PyObject *keys);
+bool open_converted(struct source *source, source_opener *open, const char *module,
+                    const char *function, PyObject *keys);
+
 /* Is `object` an instance of a class of a module that has been imported? */
 bool is_instance(PyObject *object, const char *module, const char *name);
 

@@ -196,10 +196,5 @@ bool numpy_open(struct source *source, PyObject *array) {
         PyErr_SetString(PyExc_TypeError, "keys must not be a masked array: use compressed()");
         return false;
     }
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *plain = numpy == NULL ? NULL : PyObject_CallMethod(numpy, "asarray", "O", array);
-    const bool opened = plain != NULL && open_kind(source, plain);
-    Py_XDECREF(plain);
-    Py_XDECREF(numpy);
-    return opened;
+    return open_converted(source, open_kind, "numpy", "asarray", array);
 }

@@ -97,12 +97,7 @@ static bool open_pandas(struct source *source, PyObject *keys) {
     if (!is_instance(keys, "pandas.api.extensions", "ExtensionArray")) {
         return open_series(source, keys);
     }
-    PyObject *pandas = PyImport_ImportModule("pandas");
-    PyObject *series = pandas == NULL ? NULL : PyObject_CallMethod(pandas, "Series", "O", keys);
-    const bool opened = series != NULL && open_series(source, series);
-    Py_XDECREF(series);
-    Py_XDECREF(pandas);
-    return opened;
+    return open_converted(source, open_series, "pandas", "Series", keys);
 }
 
 /* ---- Polars */
