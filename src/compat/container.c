@@ -1,9 +1,10 @@
 /* container.c - see container.h */
 #include "compat/container.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "compat/registry.h"
+#include "core/text.h"
 
 #define SLACK ((uint64_t)1 << 20)
 
@@ -27,7 +28,7 @@ void tamis__part_name(const tamis_container *c, size_t index, char name[TAMIS_PA
     if (c->format->part_name != NULL) {
         c->format->part_name(c, index, name);
     } else {
-        snprintf(name, TAMIS_PART_NAME, "%zu", index);
+        tamis__text_put_number(name, TAMIS_PART_NAME, index);
     }
 }
 

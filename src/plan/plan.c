@@ -2,9 +2,9 @@
 #include "plan/plan.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "core/text.h"
 #include "family/sizing.h"
 
 #define WHY_BYTES 256
@@ -12,7 +12,7 @@
 /* ---- the choice of a kind */
 
 static void say(char *why, const char *sentence) {
-    if (why != NULL) snprintf(why, WHY_BYTES, "%s", sentence);
+    if (why != NULL) tamis__text_put(why, WHY_BYTES, sentence);
 }
 
 /* Does this kind support the false positive rate? */

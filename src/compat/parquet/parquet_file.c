@@ -8,10 +8,10 @@
  *     15  length of its filter, header included; older writers leave it out
  * Chunks may have no filter: then any key may be in them.  Follows version 2 of the format.
  * Files whose footer is encrypted ("PARE") are not read, nor are encrypted columns' filters. */
-#include <stdio.h>
 
 #include "compat/parquet/parquet.h"
 #include "compat/parquet/thrift.h"
+#include "core/text.h"
 
 #define EDGE 4
 #define TAIL 8
@@ -145,8 +145,9 @@ static void write_path(const tamis_container *c, const uint8_t *list, char *to, 
 
 static void part_name(const tamis_container *c, size_t index, char name[TAMIS_PART_NAME]) {
     const struct tamis__part *part = &c->parts[index];
-    const int used = snprintf(name, TAMIS_PART_NAME, "%lu/", (unsigned long)part->row_group);
-    write_path(c, part->label, name + used, TAMIS_PART_NAME - (size_t)used);
+    size_t used = tamis__text_put_number(name, TAMIS_PART_NAME, part->row_group);
+    used += tamis__text_put(name + used, TAMIS_PART_NAME - used, "/");
+    write_path(c, part->label, name + used, TAMIS_PART_NAME - used);
 }
 
 const struct tamis__container_format tamis__parquet_file = {
