@@ -2,7 +2,6 @@
 #include "build/kept.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "build/keys.h"
 #include "build/keys_runs.h"
@@ -46,7 +45,7 @@ static void free_blocks(struct tamis__kept *k) {
 
 void tamis__kept_close(struct tamis__kept *k) {
     free_blocks(k);
-    if (k->block_bytes != 0 && k->file >= 0) close(k->file);
+    if (k->block_bytes != 0) tamis__close(k->file);
     k->block_bytes = 0;
 }
 

@@ -85,11 +85,6 @@ unsigned tamis__keys_threads(const struct tamis__keys *k, unsigned lg_shards, un
 
 /* ---- creating and freeing */
 
-const char *tamis__temporary_directory(const char *directory) {
-    if (directory == NULL) directory = getenv("TMPDIR");
-    return directory == NULL || *directory == '\0' ? "/tmp" : directory;
-}
-
 tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const char *temporary,
                                 struct tamis__keys **out) {
     struct tamis__keys *k = tamis__alloc(a, sizeof *k);

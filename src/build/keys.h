@@ -24,9 +24,6 @@
 
 struct tamis__keys;
 
-/* `directory`; if NULL, $TMPDIR or /tmp. */
-const char *tamis__temporary_directory(const char *directory);
-
 /* `memory` 0: no limit.  `temporary` may be NULL. */
 tamis_status tamis__keys_create(const tamis_allocator *a, uint64_t memory, const char *temporary,
                                 struct tamis__keys **out);

@@ -1,14 +1,7 @@
 /* keys_runs.c - see keys_runs.h */
-#define _GNU_SOURCE 1 /* O_TMPFILE, pwritev */
 #include "build/keys_runs.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "build/kept.h"
 #include "core/io.h"
@@ -72,7 +65,7 @@ void tamis__runs_close(struct tamis__runs *runs) {
     free_slabs(a, runs->slabs);
     free_slabs(a, runs->spare);
     tamis__pool_close(&runs->pool, a);
-    if (runs->file >= 0) close(runs->file);
+    tamis__close(runs->file);
     tamis__release(a, runs->temporary, runs->temporary_bytes);
     *runs = (struct tamis__runs){.allocator = *a, .file = -1};
 }
@@ -211,60 +204,26 @@ void tamis__runs_append(struct tamis__runs *runs, struct tamis__run *run) {
 
 /* ---- in the file */
 
-int tamis__nameless_file(const char *directory) {
-#if defined(O_TMPFILE)
-    const int fd = tamis__open(directory, O_TMPFILE | O_RDWR, 0600);
-    if (fd >= 0) return fd;
-#endif
-    char name[4096];
-    const int length = snprintf(name, sizeof name, "%s/tamis-XXXXXX", directory);
-    if (length < 0 || (size_t)length >= sizeof name) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    const int named = mkstemp(name);
-    if (named >= 0 && unlink(name) != 0) { /* it would stay for ever */
-        const int why = errno;
-        close(named);
-        errno = why;
-        return -1;
-    }
-    return tamis__above_streams(named);
-}
-
-#define VECTORS 256
+#define SPANS 256
 
 /* Pieces of memory that are consecutive in the file. */
 struct writer {
     int file;
     uint64_t at;
-    struct iovec vector[VECTORS];
-    int count;
+    struct tamis__span span[SPANS];
+    size_t count;
 };
 
 static bool writer_flush(struct writer *w) {
-    struct iovec *vector = w->vector;
-    while (w->count > 0) {
-        const ssize_t written = pwritev(w->file, vector, w->count, (off_t)w->at);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        w->at += (uint64_t)written;
-        size_t rest = (size_t)written;
-        for (; w->count > 0 && rest >= vector->iov_len; vector++, w->count--) {
-            rest -= vector->iov_len;
-        }
-        if (w->count > 0) {
-            vector->iov_base = (uint8_t *)vector->iov_base + rest;
-            vector->iov_len -= rest;
-        }
-    }
-    return true;
+    const bool written = tamis__write_spans(w->file, w->span, w->count, &w->at);
+    w->count = 0;
+    return written;
 }
 
 static bool writer_add(struct writer *w, const uint64_t *hashes, size_t count) {
     if (count == 0) return true;
-    if (w->count == VECTORS && !writer_flush(w)) return false;
-    w->vector[w->count++] = (struct iovec){(void *)(uintptr_t)hashes, count * 8};
+    if (w->count == SPANS && !writer_flush(w)) return false;
+    w->span[w->count++] = (struct tamis__span){(const uint8_t *)hashes, (uint64_t)count * 8};
     return true;
 }
 

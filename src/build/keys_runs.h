@@ -19,9 +19,6 @@
 
 #define TAMIS__RUN_MAX ((size_t)1 << 18)
 
-/* A file without a name in a directory; -1 and errno. */
-int tamis__nameless_file(const char *directory);
-
 struct tamis__run;
 struct tamis__slab;
 

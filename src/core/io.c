@@ -1,9 +1,13 @@
 /* io.c - see io.h */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE 1 /* O_TMPFILE, pwritev */
 #include "core/io.h"
 
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int tamis__above_streams(int descriptor) {
@@ -54,3 +58,76 @@ bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint6
 bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at) {
     return transfer(descriptor, bytes, length, at, false);
 }
+
+void tamis__close(int descriptor) {
+    if (descriptor >= 0) close(descriptor);
+}
+
+/* ---- spans */
+
+#define VECTORS 256
+
+static size_t gather_vectors(const struct tamis__span *spans, size_t count, struct iovec *vector) {
+    const size_t some = count < VECTORS ? count : VECTORS;
+    for (size_t i = 0; i < some; i++) {
+        vector[i] = (struct iovec){(void *)(uintptr_t)spans[i].bytes, (size_t)spans[i].length};
+    }
+    return some;
+}
+
+static bool write_vectors(int descriptor, struct iovec *vector, size_t count, uint64_t *at) {
+    while (count > 0) {
+        const ssize_t written = pwritev(descriptor, vector, (int)count, (off_t)*at);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        *at += (uint64_t)written;
+        size_t rest = (size_t)written;
+        for (; count > 0 && rest >= vector->iov_len; vector++, count--) rest -= vector->iov_len;
+        if (count > 0) {
+            vector->iov_base = (uint8_t *)vector->iov_base + rest;
+            vector->iov_len -= rest;
+        }
+    }
+    return true;
+}
+
+bool tamis__write_spans(int descriptor, const struct tamis__span *spans, size_t count,
+                        uint64_t *at) {
+    struct iovec vector[VECTORS];
+    while (count > 0) {
+        const size_t some = gather_vectors(spans, count, vector);
+        if (!write_vectors(descriptor, vector, some, at)) return false;
+        spans += some;
+        count -= some;
+    }
+    return true;
+}
+
+/* ---- temporary files */
+
+const char *tamis__temporary_directory(const char *directory) {
+    if (directory == NULL) directory = getenv("TMPDIR");
+    return directory == NULL || *directory == '\0' ? "/tmp" : directory;
+}
+
+int tamis__nameless_file(const char *directory) {
+#if defined(O_TMPFILE)
+    const int fd = tamis__open(directory, O_TMPFILE | O_RDWR, 0600);
+    if (fd >= 0) return fd;
+#endif
+    char name[4096];
+    const int length = snprintf(name, sizeof name, "%s/tamis-XXXXXX", directory);
+    if (length < 0 || (size_t)length >= sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    const int named = mkstemp(name);
+    if (named >= 0 && unlink(name) != 0) { /* it would stay for ever */
+        const int why = errno;
+        close(named);
+        errno = why;
+        return -1;
+    }
+    return tamis__above_streams(named);
+}
+#endif

@@ -1,4 +1,6 @@
-/* io.h - descriptors above the standard streams; calls that a signal does not interrupt */
+/* io.h - descriptors above the standard streams; calls that a signal does not interrupt
+ *
+ * With TAMIS_NO_FILES there is no file system: io_none.c replaces io.c, and every call fails. */
 #ifndef TAMIS_CORE_IO_H
 #define TAMIS_CORE_IO_H
 
@@ -23,7 +25,26 @@ int tamis__open(const char *path, int flags, mode_t mode);
 bool tamis__pwrite_all(int descriptor, const void *bytes, uint64_t length, uint64_t at);
 bool tamis__pread_all(int descriptor, void *bytes, uint64_t length, uint64_t at);
 
+/* Bytes of a file, wherever they are in memory. */
+struct tamis__span {
+    const uint8_t *bytes;
+    uint64_t length;
+};
+
+/* Writes the spans one after the other, from `*at` on, and moves `*at` behind what was written. */
+bool tamis__write_spans(int descriptor, const struct tamis__span *spans, size_t count,
+                        uint64_t *at);
+
 /* fsync(2); false and errno. */
 bool tamis__sync(int descriptor);
+
+/* close(2); nothing if it is negative. */
+void tamis__close(int descriptor);
+
+/* `directory`; if that is NULL, $TMPDIR or /tmp. */
+const char *tamis__temporary_directory(const char *directory);
+
+/* A file without a name in a directory; -1 and errno. */
+int tamis__nameless_file(const char *directory);
 
 #endif

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE 1
 #include "file/directory.h"
 
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -179,3 +180,4 @@ bool tamis__draft_publish(const struct tamis__directory *d, struct tamis__draft_
     draft->name[0] = '\0';
     return true;
 }
+#endif

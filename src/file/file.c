@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1
 #include "file/file.h"
 
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -198,3 +199,4 @@ void tamis__file_close(const struct tamis__file *f, const tamis_allocator *a) {
     }
     if (f->descriptor >= 0) close(f->descriptor);
 }
+#endif

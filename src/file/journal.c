@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "file/journal.h"
 
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -375,3 +376,4 @@ tamis_status tamis__journal_finish(const char *path, int descriptor) {
     errno = why;
     return status;
 }
+#endif

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE 1
 #include "file/lock.h"
 
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -55,3 +56,4 @@ bool tamis__same_file(const char *path, int descriptor) {
     return fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 &&
            mine.st_ino == named.st_ino && mine.st_dev == named.st_dev;
 }
+#endif

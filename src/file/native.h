@@ -2,6 +2,7 @@
 #ifndef TAMIS_FILE_NATIVE_H
 #define TAMIS_FILE_NATIVE_H
 
+#include "core/io.h"
 #include "filter/codec.h"
 
 extern const struct tamis__codec tamis__native;
@@ -14,10 +15,6 @@ uint64_t tamis__native_size(uint64_t table_bytes);
 uint64_t tamis__native_room(uint64_t bytes);
 /* The encoded filter as header, table and checksums, without a copy of the table.  Only for a table
  * that is contiguous.  `sums` has room for tamis__native_size less header and table. */
-struct tamis__span {
-    const uint8_t *bytes;
-    uint64_t length;
-};
 void tamis__native_spans(const tamis_filter *f, uint8_t header[TAMIS__HEADER_BYTES], uint8_t *sums,
                          struct tamis__span spans[3]);
 /* Do the bytes begin with the magic number? */

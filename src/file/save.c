@@ -7,6 +7,7 @@
 #define _GNU_SOURCE 1
 #include "file/save.h"
 
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -177,3 +178,4 @@ tamis_status tamis__file_save(const char *path, bool replace, int old,
     errno = why;
     return status;
 }
+#endif

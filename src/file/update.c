@@ -16,6 +16,9 @@
  * whole if more than one piece in SHARE is marked, and also if another process has it mapped: a
  * mapped file must not change, and that process keeps the old one. */
 #define _GNU_SOURCE 1
+#include "file/update.h"
+
+#if !defined(TAMIS_NO_FILES)
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -31,7 +34,6 @@
 #include "file/lock.h"
 #include "file/native.h"
 #include "file/touched.h"
-#include "file/update.h"
 
 /* A file of this size is written as a whole in about the time of the two further syncs that an
  * update in place takes. */
@@ -338,3 +340,4 @@ tamis_status tamis__update_commit(tamis_filter *f, uint64_t *written, bool *whol
     *whole = status == TAMIS_E_UNSUPPORTED; /* no journal can be created there */
     return *whole ? TAMIS_OK : status;
 }
+#endif
