@@ -1,7 +1,10 @@
 /* registry.c - the only file that names every system */
 #include "compat/registry.h"
 
-/* In the order in which formats are listed. */
+/* In the order in which formats are listed.  TAMIS_NO_COMPAT leaves them all out. */
+#if defined(TAMIS_NO_COMPAT)
+#define SYSTEMS(X)
+#else
 #define SYSTEMS(X) \
     X(guava)       \
     X(leveldb)     \
@@ -13,6 +16,7 @@
     X(redisbloom)  \
     X(seiflotfy)   \
     X(fastfilter)
+#endif
 
 #define DECLARE(name) extern const struct tamis__system tamis__system_##name;
 #define ADDRESS(name) &tamis__system_##name,

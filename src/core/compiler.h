@@ -6,9 +6,12 @@
 
 /* A C "template": a function that takes constant arguments and must be inlined so that
  * the compiler removes the branches on them.  When coverage is measured it stays one function, so
- * that a branch of its source is one branch, not one of every instance. */
-#ifdef TAMIS_COVERAGE
+ * that a branch of its source is one branch, not one of every instance; and in code that is
+ * compiled for size (-Os, -Oz), the compiler decides: the instances are two thirds of such code. */
+#if defined(TAMIS_COVERAGE)
 #define TAMIS_TEMPLATE static __attribute__((unused))
+#elif defined(__OPTIMIZE_SIZE__)
+#define TAMIS_TEMPLATE static inline __attribute__((unused))
 #else
 #define TAMIS_TEMPLATE static inline __attribute__((always_inline, unused))
 #endif
@@ -16,7 +19,11 @@
 /* Before a loop with a small constant number of turns.  gcc 12 unrolls such loops with -O3, but
  * with -O2, which distributions use, only if the code gets no longer; what is indexed by the turn
  * then stays in memory instead of registers. */
+#if defined(__OPTIMIZE_SIZE__)
+#define TAMIS_UNROLL
+#else
 #define TAMIS_UNROLL _Pragma("GCC unroll 32")
+#endif
 
 /* Hides from the compiler what it knows about a value. */
 #define TAMIS_OPAQUE(x) __asm__("" : "+r"(x))
@@ -33,6 +40,13 @@
 #else
 #define TAMIS_PREFETCH(address) __builtin_prefetch((address), 0, 3)
 #define TAMIS_PREFETCH_WRITE(address) __builtin_prefetch((address), 1, 3)
+#endif
+
+/* TAMIS_NO_THREADS is for systems without threads; a filter is `shared` by one thread at most. */
+#if defined(TAMIS_NO_THREADS)
+#define TAMIS_HAS_THREADS 0
+#else
+#define TAMIS_HAS_THREADS 1
 #endif
 
 /* Instruction sets that are chosen at run time.  -DTAMIS_NO_SIMD leaves the portable code. */
