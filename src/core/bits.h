@@ -6,13 +6,15 @@
 
 #include "core/compiler.h"
 
-#if defined(__SIZEOF_INT128__)
+/* WebAssembly multiplies 128-bit integers in a function, with the result in memory. */
+#if defined(__SIZEOF_INT128__) && !defined(__wasm__)
+#define TAMIS_HAVE_INT128 1
 __extension__ typedef unsigned __int128 tamis__u128;
 #endif
 
 /* The upper half of the 128-bit product. */
 TAMIS_TEMPLATE uint64_t tamis__mulhi(uint64_t a, uint64_t b) {
-#if defined(__SIZEOF_INT128__)
+#if defined(TAMIS_HAVE_INT128)
     return (uint64_t)(((tamis__u128)a * b) >> 64);
 #else
     const uint64_t al = (uint32_t)a, ah = a >> 32, bl = (uint32_t)b, bh = b >> 32;
@@ -23,7 +25,7 @@ TAMIS_TEMPLATE uint64_t tamis__mulhi(uint64_t a, uint64_t b) {
 
 /* Both halves, of one product if the compiler supports it; separate calls compute two. */
 TAMIS_TEMPLATE uint64_t tamis__mulboth(uint64_t a, uint64_t b, uint64_t *low) {
-#if defined(__SIZEOF_INT128__)
+#if defined(TAMIS_HAVE_INT128)
     const tamis__u128 product = (tamis__u128)a * b;
     *low = (uint64_t)product;
     return (uint64_t)(product >> 64);
