@@ -513,6 +513,44 @@ TAMIS_API tamis_status tamis_info(const tamis_filter *filter, tamis_facts *facts
  * adds: distinct, fill, fpr_now and headroom are then 0, stages is 1, over_capacity is false. */
 TAMIS_API tamis_status tamis_info_brief(const tamis_filter *filter, tamis_facts *facts);
 
+/* ------------------------------------------------------------- what a lookup reads */
+
+/* For programs that show how a filter works: the cells of the table that decide a lookup.  The
+ * table is that of the .tamis file: the bytes from offset 192 on of what tamis_encode writes.
+ *
+ * Cells form equations, and equations form groups.  The key is possibly in the set if all equations
+ * of at least one group hold; with no group it is definitely not in the set.  So the cells and the
+ * table give the result of the lookup. */
+
+/* When an equation holds. */
+typedef enum tamis_cell_rule {
+    TAMIS_CELL_SET = 0,    /* bloom, block, counting: the value of its cell is not 0 */
+    TAMIS_CELL_EQUAL = 1,  /* cuckoo, listed hashes: the value of its cell equals `expected` */
+    TAMIS_CELL_XOR = 2,    /* xor, fuse: the xor of the values of its cells equals `expected` */
+    TAMIS_CELL_PARITY = 3, /* ribbon, dense tables: of the bits that `mask` selects in its cells, an
+                              odd number is 1 if `expected` is 1, an even number if it is 0 */
+    TAMIS_CELL_ALWAYS = 4  /* always: its cell has no bits (ribbon, at a high FPR) */
+} tamis_cell_rule;
+
+typedef struct tamis_cell {
+    uint64_t bit;         /* where it begins: bit b of the table is bit b % 8 of byte b / 8 */
+    uint32_t bits;        /* its length, 0..64.  Its value is little-endian; it may span 9 bytes */
+    uint32_t group;       /* growing: the stage */
+    uint32_t equation;    /* in the group: cells with the same numbers are one equation */
+    tamis_cell_rule rule; /* the same in all cells of an equation, as is `expected` */
+    uint64_t mask;        /* PARITY: the bits of the value that count; otherwise 0 */
+    uint64_t expected;    /* EQUAL, XOR, PARITY; otherwise 0 */
+} tamis_cell;
+
+/* Writes the cells of a lookup of this hash, at most `capacity` of them, ordered by group and
+ * equation, and sets `*count` to their number, which may be larger.  `cells` may be NULL if
+ * `capacity` is 0.  Two cells may be the same bits.  Parts that only lead to the cells
+ * (directories, the marks of ribbon) are not reported.  Of a cuckoo filter's stash and of listed
+ * hashes, only the entries that match are.  E_UNSUPPORTED for filters of compatible formats;
+ * E_CHECKSUM if the lookup touches a damaged part of a mapped file. */
+TAMIS_API tamis_status tamis_cells(const tamis_filter *filter, uint64_t hash, tamis_cell *cells,
+                                   size_t capacity, size_t *count);
+
 /* ----------------------------------------------------------------------- sizing */
 
 /* The classic formulas for n keys, m bits and k hash functions, exact:

@@ -154,6 +154,20 @@ bool tamis__linear_contains(const struct tamis__linear *shape, const uint8_t *ta
     return linear_contains(shape, table, 0, false, hash);
 }
 
+void tamis__linear_cells(const struct tamis__linear *shape, uint64_t first, uint64_t hash,
+                         tamis__cell_taker *take, void *context) {
+    const struct linear_row row =
+        linear_row_of(linear_mix(hash, shape->seed), shape->slots, shape->width);
+    tamis_cell cell = {.bit = first + row.start,
+                       .bits = (uint32_t)linear_window(shape->slots),
+                       .rule = TAMIS_CELL_PARITY,
+                       .mask = row.coefficients};
+    for (; cell.equation < shape->width; cell.equation++, cell.bit += shape->slots) {
+        cell.expected = row.value >> cell.equation & 1;
+        take(context, &cell);
+    }
+}
+
 bool tamis__linear_packed_contains(const struct tamis__linear *shape, const uint8_t *table,
                                    uint64_t bytes, uint64_t hash) {
     uint8_t word[8] = {0};

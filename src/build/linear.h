@@ -11,7 +11,7 @@
 
 #include "core/alloc.h"
 #include "core/bits.h"
-#include "tamis.h"
+#include "filter/family.h"
 
 #define TAMIS__LINEAR_WIDTH_MAX 32
 
@@ -35,6 +35,10 @@ tamis_status tamis__linear_build(const uint64_t *hashes, size_t count, unsigned 
 bool tamis__linear_check(const struct tamis__linear *shape, uint64_t bytes);
 
 bool tamis__linear_contains(const struct tamis__linear *shape, const uint8_t *table, uint64_t hash);
+
+/* The cells that decide that, one for each column; the table begins at bit `first`. */
+void tamis__linear_cells(const struct tamis__linear *shape, uint64_t first, uint64_t hash,
+                         tamis__cell_taker *take, void *context);
 
 /* ---- packed: the same table to the byte, if the caller chooses slots and seed (small_filter.c) */
 

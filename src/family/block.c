@@ -123,7 +123,7 @@ static enum block_form block_form_of(uint64_t hashes) {
 
 static const struct block_path *block_path_for(const struct tamis__shape *shape, uint32_t cpu,
                                                bool shared) {
-    if (shared) return &tamis__block_shared;
+    if (shared && TAMIS_HAS_THREADS) return &tamis__block_shared;
 #if defined(TAMIS_HAVE_AVX512)
     const bool narrow = shape->word[BLOCK_LINES] <= UINT32_MAX;
     if (narrow && (cpu & TAMIS__CPU_AVX512) != 0) return &tamis__block_avx512;
@@ -194,5 +194,6 @@ const struct tamis__family tamis__block = {
     .merge = tamis__merge_bits,
     .touches = block_touches,
     .in_place = true,
+    .cells = tamis__block_cells,
     .prefetch = block_prefetch,
 };

@@ -85,6 +85,9 @@ struct block_path {
 };
 
 extern const struct block_path tamis__block_portable;
+/* block_portable.c: the family's entry `cells`. */
+void tamis__block_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                        void *context);
 extern const struct block_path tamis__block_shared; /* lock-free adds */
 #if defined(TAMIS_HAVE_AVX2)
 extern const struct block_path tamis__block_avx2;

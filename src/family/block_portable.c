@@ -16,3 +16,20 @@ BLOCK_TEMPLATE bool block_join(const struct block_table *t, struct block_place a
 }
 
 BLOCK_INSTANCES(tamis__block_portable, "portable")
+
+/* Two rounds may give the same bit of a lane: then it is one cell. */
+void tamis__block_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                        void *context) {
+    const struct block_table t = block_table_of(f);
+    const struct block_place at = block_find(&t, hash);
+    const unsigned rounds = (unsigned)(f->shape.word[BLOCK_HASHES] / BLOCK_LANES);
+    tamis_cell cell = {.bits = 1, .rule = TAMIS_CELL_SET};
+    for (unsigned lane = 0; lane < BLOCK_LANES; lane++) {
+        const uint64_t first = (uint64_t)(at.line - t.lines) * 8 + lane * BLOCK_LANE_BITS;
+        uint64_t bits = block_lane(&t, at.seed, lane, rounds, t.rest != 0);
+        for (; bits != 0; bits &= bits - 1, cell.equation++) {
+            cell.bit = first + tamis__ctz(bits);
+            take(context, &cell);
+        }
+    }
+}

@@ -86,7 +86,8 @@ static const struct tamis__ops shared_neon_ops = {
 #endif
 
 static const struct tamis__ops *bloom_ops(const struct tamis__shape *shape, uint32_t cpu,
-                                          bool shared) {
+                                          bool by_threads) {
+    const bool shared = by_threads && TAMIS_HAS_THREADS;
     (void)cpu;
     if (!shape->word[PAIRED]) return shared ? &shared_ops : &alone_ops;
 #if defined(TAMIS_HAVE_AVX512)
@@ -154,18 +155,14 @@ static void bloom_state(const tamis_filter *f, struct tamis__state *state) {
 
 static void bloom_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
                           void *context) {
-    const uint64_t bits = f->shape.word[BITS], probes = f->shape.word[HASHES];
-    const bool paired = f->shape.word[PAIRED] != 0;
-    struct tamis__probe p = tamis__probe_first(hash);
-    for (uint64_t i = 0; i < probes; i += paired ? 2 : 1) {
-        if (paired) {
-            const struct tamis__pair pair = tamis__probe_pair(&p, bits);
-            take(context, f->table + (pair.first >> 3), 1);
-            if (i + 1 < probes) take(context, f->table + (pair.second >> 3), 1);
-        } else {
-            take(context, f->table + (tamis__probe_next(&p, bits) >> 3), 1);
-        }
-    }
+    const struct tamis__places of = bloom_places(&f->shape);
+    tamis__probe_touches(f, &of, 1, hash, take, context);
+}
+
+static void bloom_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                        void *context) {
+    const struct tamis__places of = bloom_places(&f->shape);
+    tamis__probe_cells(&of, 1, hash, take, context);
 }
 
 static void bloom_prefetch(const tamis_filter *f, uint64_t hash) {
@@ -192,6 +189,7 @@ const struct tamis__family tamis__bloom = {
     .ops = bloom_ops,
     .touches = bloom_touches,
     .in_place = true,
+    .cells = bloom_cells,
     .prefetch = bloom_prefetch,
     .version = bloom_version,
     .state = bloom_state,

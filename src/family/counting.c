@@ -25,6 +25,7 @@
 
 enum { COUNTERS = BITS };
 
+#define COUNTER_BITS 4
 #define STUCK 15u
 #define COUNTERS_MAX ((uint64_t)1 << 60)
 
@@ -234,10 +235,14 @@ static void counting_convert_table(const tamis_filter *f, uint8_t *table) {
 
 static void counting_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
                              void *context) {
-    struct tamis__probe p = tamis__probe_first(hash);
-    for (uint64_t i = f->shape.word[HASHES]; i > 0; i--) {
-        take(context, f->table + (tamis__probe_next(&p, f->shape.word[COUNTERS]) >> 1), 1);
-    }
+    const struct tamis__places of = counting_places(&f->shape);
+    tamis__probe_touches(f, &of, COUNTER_BITS, hash, take, context);
+}
+
+static void counting_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                           void *context) {
+    const struct tamis__places of = counting_places(&f->shape);
+    tamis__probe_cells(&of, COUNTER_BITS, hash, take, context);
 }
 
 const struct tamis__family tamis__counting = {
@@ -258,5 +263,6 @@ const struct tamis__family tamis__counting = {
     .convert_table = counting_convert_table,
     .touches = counting_touches,
     .in_place = true,
+    .cells = counting_cells,
     .prefetch = counting_prefetch,
 };

@@ -581,6 +581,29 @@ static void cuckoo_touches(const tamis_filter *f, uint64_t hash, tamis__part_tak
     take(context, cuckoo_byte(&c->grid, home.second), tamis__div_up((home.second & 7) + bits, 8));
 }
 
+static void cuckoo_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                         void *context) {
+    const struct tamis__cuckoo *c = cuckoo_of_const(f);
+    const struct cuckoo_grid *g = &c->grid;
+    const struct cuckoo_class key = cuckoo_class_of(g, cuckoo_mix(hash));
+    const struct cuckoo_home home = cuckoo_home_of(c, hash);
+    tamis_cell cell = {.bits = (uint32_t)g->width, .rule = TAMIS_CELL_EQUAL};
+    for (uint32_t i = 0; i < 2 * g->window; i++, cell.group++) {
+        const uint32_t which = i >= g->window, j = i - which * g->window;
+        cell.bit = 8 * CUCKOO_STASH_BYTES + (which ? home.second : home.first) + j * g->width;
+        cell.expected = cuckoo_symbol(home.fingerprint, which, g->window) + j;
+        take(context, &cell);
+    }
+    cell.bits = 64;
+    for (unsigned i = 0; i < CUCKOO_STASH; i++) {
+        if (!stash_is(c, i, &key)) continue;
+        cell.bit = 64 * (uint64_t)i;
+        cell.expected = stash_get(c, i);
+        take(context, &cell);
+        cell.group++;
+    }
+}
+
 static void cuckoo_prefetch(const tamis_filter *f, uint64_t hash) {
     struct cuckoo_home unread;
     ring_fill(cuckoo_of_const(f), &unread, 0, &hash, 1);
@@ -599,6 +622,7 @@ const struct tamis__family tamis__cuckoo = {
     .ops = cuckoo_ops,
     .attach = cuckoo_attach,
     .touches = cuckoo_touches,
+    .cells = cuckoo_cells,
     .prefetch = cuckoo_prefetch,
     .state = cuckoo_state,
     .count = cuckoo_count,

@@ -152,6 +152,7 @@ const struct tamis__family tamis__fuse = {
     .attach = tamis__peeled_attach,
     .detach = tamis__shards_detach,
     .touches = tamis__peeled_touches,
+    .cells = tamis__peeled_cells,
     .prefetch = tamis__peeled_prefetch,
     .state = tamis__peeled_state,
     .shards = &fuse_how.maker,

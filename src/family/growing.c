@@ -279,6 +279,32 @@ static void growing_touches(const tamis_filter *f, uint64_t hash, tamis__part_ta
     }
 }
 
+struct stage_cells {
+    tamis__cell_taker *take;
+    void *context;
+    uint64_t first; /* bit of the stage's table in the exported one */
+    uint32_t stage;
+};
+
+static void take_stage_cell(void *context, const tamis_cell *cell) {
+    const struct stage_cells *s = context;
+    tamis_cell moved = *cell;
+    moved.bit += s->first;
+    moved.group = s->stage; /* stages have one group */
+    s->take(s->context, &moved);
+}
+
+static void growing_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                          void *context) {
+    const struct growing *g = (const struct growing *)f;
+    struct stage_cells s = {take, context, 8 * (uint64_t)g->count * ENTRY, 0};
+    for (; s.stage < g->count; s.stage++) {
+        const tamis_filter *stage = g->stage[s.stage];
+        stage->family->cells(stage, hash, take_stage_cell, &s);
+        s.first += 8 * tamis__pad_line(stage->shape.table_bytes);
+    }
+}
+
 static void growing_prefetch(const tamis_filter *f, uint64_t hash) {
     const struct growing *g = (const struct growing *)f;
     for (unsigned i = 0; i < g->count; i++) g->stage[i]->family->prefetch(g->stage[i], hash);
@@ -426,6 +452,7 @@ const struct tamis__family tamis__growing = {
     .attach = growing_attach,
     .detach = growing_detach,
     .touches = growing_touches,
+    .cells = growing_cells,
     .prefetch = growing_prefetch,
     .version = growing_version,
     .state = growing_state,

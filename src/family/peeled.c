@@ -293,27 +293,76 @@ void tamis__peeled_touches(const tamis_filter *f, uint64_t hash, tamis__part_tak
     take(context, shard->table + (shard->bytes - listed), listed);
 }
 
-bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
+/* The entry of a listed hash; NULL if it is not listed. */
+static const uint8_t *find_listed(const struct tamis__shard *shard, uint64_t inner) {
     uint64_t low = 0, high = shard->word[TAMIS__PEELED_LISTED];
     const uint8_t *list = shard->table + (shard->bytes - 8 * high);
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2, hash = tamis__load64(list + 8 * middle);
-        if (hash == inner) return true;
+        if (hash == inner) return list + 8 * middle;
         if (hash < inner) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return false;
+    return NULL;
+}
+
+bool tamis__peeled_listed(const struct tamis__shard *shard, uint64_t inner) {
+    return find_listed(shard, inner) != NULL;
+}
+
+/* Of a shard without an array; no slots: all of its keys are listed. */
+static struct tamis__linear linear_of(const struct tamis__shard *shard, unsigned width) {
+    return (struct tamis__linear){shard->word[TAMIS__PEELED_RANGE], shard->word[TAMIS__PEELED_SALT],
+                                  width};
 }
 
 bool tamis__peeled_find_other(const struct tamis__shard *shard, unsigned width, uint64_t inner) {
     if (shard->keys == 0) return false;
-    const struct tamis__linear linear = {shard->word[TAMIS__PEELED_RANGE],
-                                         shard->word[TAMIS__PEELED_SALT], width};
+    const struct tamis__linear linear = linear_of(shard, width);
     if (linear.slots != 0) return tamis__linear_contains(&linear, shard->table, inner);
     return tamis__peeled_listed(shard, inner);
+}
+
+/* ---- cells */
+
+static void array_cells(const struct tamis__shard *shard, enum tamis__graph graph, unsigned width,
+                        uint64_t first, uint64_t inner, tamis__cell_taker *take, void *context) {
+    const struct tamis__geometry g = tamis__peeled_geometry(shard);
+    const struct tamis__key_slots p = tamis__key_slots_of(graph, &g, inner);
+    const uint32_t mask = tamis__fingerprint_mask(TAMIS__PACKED, width);
+    tamis_cell cell = {.bits = width, .rule = TAMIS_CELL_XOR, .expected = p.fingerprint & mask};
+    for (unsigned j = 0; j < tamis__arity(graph); j++) {
+        cell.bit = first + tamis__fingerprint_bit(p.at[j], TAMIS__PACKED, width);
+        take(context, &cell);
+    }
+}
+
+/* A listed hash matches whether the array does or not: it has a group of its own. */
+void tamis__peeled_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                         void *context) {
+    const enum tamis__graph graph = graph_of((const void *)f->family->shards, &f->shape);
+    const unsigned width = (unsigned)f->shape.word[TAMIS__PEELED_WIDTH];
+    uint64_t inner;
+    const struct tamis__shard *shard =
+        tamis__shard_of((const struct tamis__static *)f, hash, &inner);
+    const uint64_t first = 8 * (uint64_t)(shard->table - f->table);
+    const struct tamis__linear linear = linear_of(shard, width);
+    if (tamis__peeled_has_array(shard)) {
+        array_cells(shard, graph, width, first, inner, take, context);
+    } else if (linear.slots != 0) {
+        tamis__linear_cells(&linear, first, inner, take, context);
+    }
+    const uint8_t *entry = find_listed(shard, inner);
+    if (entry == NULL) return;
+    const tamis_cell cell = {.bit = 8 * (uint64_t)(entry - f->table),
+                             .bits = 64,
+                             .group = 1,
+                             .rule = TAMIS_CELL_EQUAL,
+                             .expected = inner};
+    take(context, &cell);
 }
 
 /* ---- sizing */

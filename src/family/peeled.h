@@ -101,6 +101,8 @@ void tamis__peeled_state(const tamis_filter *f, struct tamis__state *state);
 void tamis__peeled_prefetch(const tamis_filter *f, uint64_t hash);
 void tamis__peeled_touches(const tamis_filter *f, uint64_t hash, tamis__part_taker *take,
                            void *context);
+void tamis__peeled_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                         void *context);
 
 /* For its tamis__shard_maker. */
 tamis_status tamis__peeled_build_shard(const struct tamis__shard_maker *maker,

@@ -31,6 +31,58 @@
 
 #define PLACES_MAX ((uint64_t)1 << 62)
 
+/* ---- what a lookup reads */
+
+struct reading {
+    const tamis_filter *f;
+    unsigned bits; /* of a position */
+    uint32_t cells;
+    tamis__part_taker *take_part;
+    tamis__cell_taker *take_cell;
+    void *context;
+};
+
+typedef void visitor(struct reading *r, uint64_t place);
+
+/* Visits the positions of a key. */
+TAMIS_TEMPLATE void visit_places(const struct tamis__places *of, uint64_t hash, visitor *visit,
+                                 struct reading *r) {
+    struct tamis__probe p = tamis__probe_first(hash);
+    for (uint32_t i = 0; i < of->hashes; i += of->paired ? 2 : 1) {
+        if (of->paired) {
+            const struct tamis__pair pair = tamis__probe_pair(&p, of->places);
+            visit(r, pair.first);
+            if (i + 1 < of->hashes) visit(r, pair.second);
+        } else {
+            visit(r, tamis__probe_next(&p, of->places));
+        }
+    }
+}
+
+static void visit_part(struct reading *r, uint64_t place) {
+    r->take_part(r->context, r->f->table + (place * r->bits >> 3), 1);
+}
+
+static void visit_cell(struct reading *r, uint64_t place) {
+    const tamis_cell cell = {
+        .bit = place * r->bits, .bits = r->bits, .equation = r->cells++, .rule = TAMIS_CELL_SET};
+    r->take_cell(r->context, &cell);
+}
+
+void tamis__probe_touches(const tamis_filter *f, const struct tamis__places *of, unsigned bits,
+                          uint64_t hash, tamis__part_taker *take, void *context) {
+    struct reading r = {.f = f, .bits = bits, .take_part = take, .context = context};
+    visit_places(of, hash, visit_part, &r);
+}
+
+void tamis__probe_cells(const struct tamis__places *of, unsigned bits, uint64_t hash,
+                        tamis__cell_taker *take, void *context) {
+    struct reading r = {.bits = bits, .take_cell = take, .context = context};
+    visit_places(of, hash, visit_cell, &r);
+}
+
+/* ---- the fill and the rate */
+
 static double probe_free(double places, double hashes, double keys) {
     if (places <= 1) return keys > 0 ? 0 : 1;
     return exp(hashes * keys * log1p(-1 / places));

@@ -70,13 +70,21 @@ TAMIS_TEMPLATE struct tamis__pair tamis__probe_pair(struct tamis__probe *p, uint
     return pair;
 }
 
-/* ---- the arithmetic of m positions, k of them for each of n keys */
+/* ---- what a lookup reads */
 
 struct tamis__places {
     uint64_t places; /* m */
     uint32_t hashes; /* k */
     bool paired;
 };
+
+/* For the families' entries of the same names; a position has `bits` bits of the table. */
+void tamis__probe_touches(const tamis_filter *f, const struct tamis__places *of, unsigned bits,
+                          uint64_t hash, tamis__part_taker *take, void *context);
+void tamis__probe_cells(const struct tamis__places *of, unsigned bits, uint64_t hash,
+                        tamis__cell_taker *take, void *context);
+
+/* ---- the arithmetic of m positions, k of them for each of n keys */
 
 /* Expected fraction of positions in use. */
 double tamis__probe_fill(double places, double hashes, double keys);

@@ -28,9 +28,14 @@
 
 /* ---- lookup */
 
+/* Which dense table has the keys of this hash. */
+static unsigned dense_index(struct tamis__ribbon_form form, uint64_t hash) {
+    return tamis__ribbon_is_narrow(form, hash) ? 0 : 1;
+}
+
 static bool dense_contains(const struct tamis__ribbon_shard *shard, struct tamis__ribbon_form form,
                            uint64_t hash) {
-    const unsigned which = tamis__ribbon_is_narrow(form, hash) ? 0 : 1;
+    const unsigned which = dense_index(form, hash);
     const struct tamis__linear *dense = &shard->dense[which];
     if (dense->slots == 0) return false;
     if (dense->width == 0) return true;
@@ -90,7 +95,7 @@ static void shard_touches(const struct tamis__ribbon_shard *shard, struct tamis_
         }
         hash = tamis__ribbon_rehash(hash);
     }
-    const unsigned which = tamis__ribbon_is_narrow(form, hash) ? 0 : 1;
+    const unsigned which = dense_index(form, hash);
     const struct tamis__linear *dense = &shard->dense[which];
     if (dense->slots == 0 || dense->width == 0) return;
     take(context, shard->dense_table[which], tamis__linear_bytes(dense->slots, dense->width));
@@ -104,6 +109,59 @@ static void ribbon_touches(const tamis_filter *f, uint64_t hash, tamis__part_tak
     tamis__shards_touch(&r->base, shard, take, context);
     shard_touches(&r->shards[shard - r->base.shards], tamis__ribbon_form_of(&f->shape), inner, take,
                   context);
+}
+
+static const tamis_cell always = {.rule = TAMIS_CELL_ALWAYS};
+
+static void dense_cells(const tamis_filter *f, const struct tamis__ribbon_shard *shard,
+                        uint64_t hash, tamis__cell_taker *take, void *context) {
+    const unsigned which = dense_index(tamis__ribbon_form_of(&f->shape), hash);
+    const struct tamis__linear *dense = &shard->dense[which];
+    if (dense->slots == 0) return;
+    if (dense->width == 0) {
+        take(context, &always);
+        return;
+    }
+    const uint64_t first = 8 * (uint64_t)(shard->dense_table[which] - f->table);
+    tamis__linear_cells(dense, first, hash, take, context);
+}
+
+/* The slots from `shift` on in the words of a block, and those up to it in the next block. */
+static void block_cells(const tamis_filter *f, const struct tamis__ribbon_location *at,
+                        tamis__cell_taker *take, void *context) {
+    const uint64_t coefficients = tamis__ribbon_coefficients(at->hash);
+    const uint32_t fingerprint =
+        tamis__ribbon_fingerprint(at->hash, (unsigned)f->shape.word[TAMIS__RIBBON_COLUMNS]);
+    const uint64_t first = 8 * (uint64_t)(at->block - f->table);
+    if (at->columns == 0) take(context, &always);
+    for (uint32_t c = 0; c < at->columns; c++) {
+        tamis_cell cell = {.bit = first + TAMIS__RIBBON_BLOCK * (uint64_t)c + at->shift,
+                           .bits = TAMIS__RIBBON_BLOCK - at->shift,
+                           .equation = c,
+                           .rule = TAMIS_CELL_PARITY,
+                           .mask = coefficients & UINT64_MAX >> at->shift,
+                           .expected = fingerprint >> c & 1};
+        take(context, &cell);
+        if (at->shift == 0) continue;
+        cell.bit = first + TAMIS__RIBBON_BLOCK * ((uint64_t)at->columns + c);
+        cell.bits = at->shift;
+        cell.mask = coefficients >> (TAMIS__RIBBON_BLOCK - at->shift);
+        take(context, &cell);
+    }
+}
+
+static void ribbon_cells(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take,
+                         void *context) {
+    const struct tamis__ribbon *r = (const struct tamis__ribbon *)(const void *)f;
+    const struct tamis__ribbon_location at =
+        tamis__ribbon_locate(r, tamis__ribbon_form_of(&f->shape), hash);
+    uint64_t inner;
+    const struct tamis__shard *shard = tamis__shard_of(&r->base, hash, &inner);
+    if (at.block != NULL) {
+        block_cells(f, &at, take, context);
+    } else {
+        dense_cells(f, &r->shards[shard - r->base.shards], at.hash, take, context);
+    }
 }
 
 static void ribbon_prefetch(const tamis_filter *f, uint64_t hash) {
@@ -320,6 +378,7 @@ const struct tamis__family tamis__ribbon = {
     .attach = ribbon_attach,
     .detach = ribbon_detach,
     .touches = ribbon_touches,
+    .cells = ribbon_cells,
     .prefetch = ribbon_prefetch,
     .state = ribbon_state,
     .shards = &ribbon_maker,

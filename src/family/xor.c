@@ -90,6 +90,7 @@ const struct tamis__family tamis__xor = {
     .attach = tamis__peeled_attach,
     .detach = tamis__shards_detach,
     .touches = tamis__peeled_touches,
+    .cells = tamis__peeled_cells,
     .prefetch = tamis__peeled_prefetch,
     .state = tamis__peeled_state,
     .shards = &xor_how.maker,

@@ -116,6 +116,8 @@ struct tamis__update;
 
 /* Receives a part of a table. */
 typedef void tamis__part_taker(void *context, const uint8_t *at, uint64_t bytes);
+/* Receives a cell that a lookup reads. */
+typedef void tamis__cell_taker(void *context, const tamis_cell *cell);
 
 /* The operations of one family, layout, width and instruction set: chosen once per object.
  * `hi` arrays may be NULL for our own filters.  `answers`, `fresh`, `removed` may be NULL.
@@ -259,6 +261,9 @@ struct tamis__family {
     /* Adds and removals of the hash read and change nothing but these parts: files are changed in
      * place. */
     bool in_place;
+    /* Passes the cells that decide a lookup of the hash to `take`, as tamis_cells promises: at
+     * their bits of the exported table. */
+    void (*cells)(const tamis_filter *f, uint64_t hash, tamis__cell_taker *take, void *context);
 
     /* Prefetches the cache lines that a query or add of the hash reads. */
     void (*prefetch)(const tamis_filter *f, uint64_t hash);
