@@ -170,7 +170,11 @@ static void plan_json(const struct plan *plan) {
     char command[200], why[300];
     json_open(&json, NULL, '{');
     json_whole(&json, "n", plan->options.capacity);
-    json_real(&json, "fpr", plan_fpr(plan));
+    if (plan->options.fpr > 0) {
+        json_real(&json, "fpr", plan->options.fpr);
+    } else {
+        json_estimate(&json, "fpr", plan_fpr(plan));
+    }
     if (plan->options.bytes != 0) json_whole(&json, "size", plan->options.bytes);
     json_string(&json, "choice", plan->choice != NULL ? tamis_kind_name(plan->advice.choice) : "");
     plan_why(plan, why, sizeof why);
@@ -183,7 +187,7 @@ static void plan_json(const struct plan *plan) {
         const uint64_t bits = tamis_classic_bits(plan->options.capacity, plan->options.fpr);
         json_whole(&json, "classic_bits", bits);
         json_whole(&json, "classic_hashes", tamis_classic_hashes(bits, plan->options.capacity));
-        json_real(&json, "bound_bits_per_key", -log2(plan->options.fpr));
+        json_estimate(&json, "bound_bits_per_key", -log2(plan->options.fpr));
     }
     json_open(&json, "families", '[');
     for (size_t i = 0; i < plan->count; i++) {
@@ -192,13 +196,13 @@ static void plan_json(const struct plan *plan) {
         if (plan->status[i] != TAMIS_OK) continue;
         json_open(&json, NULL, '{');
         json_string(&json, "kind", tamis_kind_name(s->kind));
-        json_real(&json, "bits_per_key", s->bits_per_key);
+        json_estimate(&json, "bits_per_key", s->bits_per_key);
         json_whole(&json, "bytes", s->bytes);
         json_whole(&json, "hashes", s->hashes);
-        json_real(&json, "fpr", s->fpr);
-        json_real(&json, "fpr_at_half", s->fpr_at_half);
-        json_real(&json, "fpr_at_double", s->fpr_at_double);
-        json_real(&json, "cache_lines", s->cache_lines);
+        json_estimate(&json, "fpr", s->fpr);
+        json_estimate(&json, "fpr_at_half", s->fpr_at_half);
+        json_estimate(&json, "fpr_at_double", s->fpr_at_double);
+        json_estimate(&json, "cache_lines", s->cache_lines);
         json_whole(&json, "build_bytes", s->build_bytes);
         json_bool(&json, "static", (caps & TAMIS_IS_STATIC) != 0);
         json_bool(&json, "remove", (caps & TAMIS_CAN_REMOVE) != 0);

@@ -2,6 +2,7 @@
 #include "json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "numbers.h"
@@ -65,6 +66,12 @@ void json_whole(struct json *json, const char *name, uint64_t value) {
 void json_real(struct json *json, const char *name, double value) {
     begin(json, name);
     fputs(isfinite(value) ? text_exact(value).at : "null", json->to);
+}
+
+void json_estimate(struct json *json, const char *name, double value) {
+    char digits[40];
+    snprintf(digits, sizeof digits, "%.9g", value);
+    json_real(json, name, strtod(digits, NULL));
 }
 
 void json_bool(struct json *json, const char *name, bool value) {

@@ -21,6 +21,8 @@ void json_close(struct json *json, char bracket);                  /* '}' or ']'
 void json_string(struct json *json, const char *name, const char *value);
 void json_whole(struct json *json, const char *name, uint64_t value);
 void json_real(struct json *json, const char *name, double value);
+/* A number that was computed, with 9 digits: further ones depend on the machine's libm. */
+void json_estimate(struct json *json, const char *name, double value);
 void json_bool(struct json *json, const char *name, bool value);
 
 #endif
