@@ -39,8 +39,9 @@ const STATUSES = 64;
 /* Scratch memory: results of calls first, then the bytes of a single key. */
 const OUT_BYTES = 16;
 const KEY_BYTES = 4096;
-/* Up to this length a loop over the characters is faster than the encoder. */
-const SHORT_TEXT = 20;
+/* Up to this length a loop over the characters is faster than the encoder, of which a call takes 35 ns in Node and 250
+ * in Chromium. */
+const SHORT_TEXT = globalThis.process?.versions?.node !== undefined ? 20 : 200;
 export const SECRET_BYTES = 16;
 
 const encoder = new TextEncoder();

@@ -293,7 +293,7 @@ EXPORT(web_size) tamis_status web_size(void) {
     return status;
 }
 
-/* result[0]: the rate with so many keys. */
+/* result[0]: the rate with this number of keys. */
 EXPORT(web_size_fpr) tamis_status web_size_fpr(double keys) {
     const tamis_options o = options();
     return tamis_size_fpr(&o, whole(keys), &result[0]);

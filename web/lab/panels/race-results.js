@@ -3,7 +3,7 @@ import { h } from "../dom.js";
 
 /* The 99.5th percentile of the normal distribution, for intervals of 99 %. */
 const Z = 2.5758293035489;
-/* Bars that are so many times as long as the median bar are cut off. */
+/* Bars of more than this many times the median are cut off. */
 const CUT = 5;
 
 export const MEASURES = ["build", "presentMany", "absentMany", "present", "absent", "bits", "fpr"];

@@ -197,20 +197,20 @@ function copying(content, t, announce) {
     const area = h("textarea", { id: "race-text", readonly: true, rows: 18, "aria-label": t("asText"), wrap: "off" });
     area.value = content;
     const details = h("details", {}, h("summary", {}, t("asText")), area);
-    const said = h("span", { class: "note", id: "race-copied" });
+    const feedback = h("span", { class: "note", id: "race-copied" });
     const copy = async () => {
         try {
             await navigator.clipboard.writeText(content);
-            said.textContent = t("copied");
+            feedback.textContent = t("copied");
         } catch {
             details.open = true;
             area.select();
-            said.textContent = t("copyFailed");
+            feedback.textContent = t("copyFailed");
         }
-        announce(said.textContent);
+        announce(feedback.textContent);
     };
     const button = h("button", { type: "button", id: "race-copy", onclick: copy }, t("copy"));
-    return [h("p", { class: "copy" }, button, said), details];
+    return [h("p", { class: "copy" }, button, feedback), details];
 }
 
 const howItIsMeasured = (t) => h("details", { class: "how" },

@@ -33,7 +33,7 @@ function marksOf(groups) {
     return marks;
 }
 
-/* ---- by rule: the sentence that says what decides, and the cells */
+/* ---- by rule: the sentence that states what decides, and the cells */
 
 /* Bits and counters. */
 const set = {
@@ -69,7 +69,8 @@ const equal = {
     decides(watched, word, _group, t) {
         const groups = watched.lookup(word), hit = groups.find((group) => group.isTrue)?.equations[0];
         if (hit === undefined) return t("noSlot", groups.length);
-        return t("slotHolds", nameOf(watched, hit.cells[0].bit, t), hex(hit.expected));
+        const [cell] = hit.cells, sentence = unitOf(watched, cell) === "slot" ? "slotHolds" : "hashHolds";
+        return t(sentence, nameOf(watched, cell.bit, t), hex(hit.expected));
     },
     body(watched, groups, t, owners) {
         const equations = groups.flatMap((group) => group.equations);

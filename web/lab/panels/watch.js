@@ -382,9 +382,9 @@ class Panel {
         return sentences.join(this.t("space"));
     }
     report(sentences, changed, isWarning = false) {
-        const said = this.joined(sentences);
-        this.say(h("p", { class: isWarning ? "warning" : "done", role: isWarning ? "alert" : null }, said));
-        if (!isWarning) this.lab.announce(said);
+        const sentence = this.joined(sentences);
+        this.say(h("p", { class: isWarning ? "warning" : "done", role: isWarning ? "alert" : null }, sentence));
+        if (!isWarning) this.lab.announce(sentence);
         this.showResult(false, changed.map(({ bit }) => [bit, "fresh"]));
     }
 

@@ -62,7 +62,8 @@ export const en = {
     noSlot: (number) => `It could be in ${number} slots, and none of them holds its fingerprint.`,
     slotHolds: (name, value) =>
         `${name[0].toUpperCase()}${name.slice(1)} holds ${value}, which is its fingerprint there.`,
-    storedForOther: (names) => `That fingerprint was stored for another word: ${names}.`,
+    hashHolds: (name, value) => `${name[0].toUpperCase()}${name.slice(1)} holds its hash, ${value}.`,
+    storedForOther: (names) => `It was stored for another word: ${names}.`,
     xorIs: (value, wanted) => `Its slots xor to ${value}, and its fingerprint is ${wanted}.`,
     xorIsNot: (value, wanted) => `Its slots xor to ${value}, but its fingerprint is ${wanted}.`,
     xorName: "xor, fingerprint",
@@ -89,7 +90,7 @@ export const en = {
     empty: "empty",
 
     name_bit: (i) => `bit ${i}`, name_counter: (i) => `counter ${i}`, name_slot: (i) => `slot ${i}`,
-    name_stash: (i) => `stash ${i}`, name_hash: (i) => `listed hash ${i}`,
+    name_stash: (i) => `stash entry ${i}`, name_hash: (i) => `listed hash ${i}`,
     columnBit: (column, slot) => `slot ${slot} of column c${column}`,
     inStage: (stage, name) => `stage ${stage}, ${name}`,
     unnamed: "bits of a layer",
@@ -217,7 +218,8 @@ export const zh = {
     generatedWord: "自动生成",
     noSlot: (number) => `它只可能在 ${number} 个槽里，而这些槽里都没有它的指纹。`,
     slotHolds: (name, value) => `${name}里是 ${value}，正是它在此处的指纹。`,
-    storedForOther: (names) => `这个指纹是为另一个词存入的：${names}。`,
+    hashHolds: (name, value) => `${name}里是它的哈希值 ${value}。`,
+    storedForOther: (names) => `这是为另一个词存入的：${names}。`,
     xorIs: (value, wanted) => `它的几个槽异或得 ${value}，它的指纹也是 ${wanted}。`,
     xorIsNot: (value, wanted) => `它的几个槽异或得 ${value}，而它的指纹是 ${wanted}。`,
     xorName: "异或值，指纹",
