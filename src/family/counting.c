@@ -129,7 +129,7 @@ static tamis_status counting_add_batch(tamis_filter *f, const uint64_t *lo, cons
         const size_t n = count - at < ADDED ? count - at : ADDED;
         for (size_t i = 0; i < n; i++) {
             key[i] = tamis__probe_first(lo[at + i]);
-            counting_fetch(f, key[i]);
+            if (TAMIS_CAN_PREFETCH) counting_fetch(f, key[i]);
         }
         for (size_t i = 0; i < n; i++) {
             const bool was_new = counting_up(f, key[i]);

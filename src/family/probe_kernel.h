@@ -213,7 +213,7 @@ TAMIS_TEMPLATE size_t contains_groups(const tamis_filter *f, const uint64_t *lo,
     return found;
 }
 
-/* Keys of a single probe, or of more than are stored. */
+/* Keys of a single probe, or of more than are stored; all where nothing can be prefetched. */
 TAMIS_TEMPLATE size_t contains_each(const tamis_filter *f, const uint64_t *lo, const uint64_t *hi,
                                     size_t count, bool *answers,
                                     const struct tamis__probe_rule *rule, bool shared) {
@@ -231,7 +231,7 @@ TAMIS_TEMPLATE size_t bloom_contains_batch(const tamis_filter *f, const uint64_t
                                            const uint64_t *hi, size_t count, bool *answers,
                                            const struct tamis__probe_rule *rule, bool shared) {
     const uint64_t probes = f->shape.word[HASHES];
-    if (probes < FIRST || probes > TAMIS__PROBED_POSITIONS) {
+    if (!TAMIS_CAN_PREFETCH || probes < FIRST || probes > TAMIS__PROBED_POSITIONS) {
         return contains_each(f, lo, hi, count, answers, rule, shared);
     }
     return f->shape.table_bytes >= TAMIS__PROBE_FETCHED
@@ -279,7 +279,7 @@ TAMIS_TEMPLATE tamis_status bloom_add_batch(tamis_filter *f, const uint64_t *lo,
                                             const struct tamis__probe_rule *rule, bool shared) {
     const size_t group = group_size(f->shape.word[HASHES]);
     *done = count;
-    if (group == 0 || f->shape.table_bytes < TAMIS__PROBE_FETCHED) {
+    if (!TAMIS_CAN_PREFETCH || group == 0 || f->shape.table_bytes < TAMIS__PROBE_FETCHED) {
         if (fresh == NULL) {
             add_each(f, lo, hi, count, NULL, rule, shared);
         } else {

@@ -9,6 +9,8 @@ import { TamisError } from "./wasm.js";
 const PIECE_KEYS = 4096;
 const PIECE_BYTES = 1 << 18;
 
+const INT64_MIN = -(2n ** 63n), UINT64_MAX = 2n ** 64n - 1n;
+
 const encoder = new TextEncoder();
 
 /** The key as bytes, or as a BigInt if the filter's keys are hashes. */
@@ -93,6 +95,26 @@ function putJoined(area, keys) {
     return true;
 }
 
+/* Integers, 8 bytes each. */
+function putIntegers(area, keys) {
+    const wasm = area.wasm, count = keys.length, first = area.bytes >>> 2;
+    wasm.memory();
+    const numbers = new BigInt64Array(wasm.u8.buffer, area.bytes, count);
+    for (let i = 0; i < count; i++) {
+        const key = keys[i];
+        if (Number.isSafeInteger(key)) {
+            wasm.u32[first + 2 * i] = key;
+            wasm.u32[first + 2 * i + 1] = Math.floor(key / 2 ** 32);
+        } else if (typeof key === "bigint" && key >= INT64_MIN && key <= UINT64_MAX) {
+            numbers[i] = key;
+        } else {
+            return false;
+        }
+    }
+    area.count = count;
+    return true;
+}
+
 function putEach(area, form, keys, call) {
     const layout = isPrehashed(form) ? HASHES : OFFSETS;
     for (const key of keys) {
@@ -109,12 +131,14 @@ function putEach(area, form, keys, call) {
 
 function ofSome(area, form, keys, call) {
     area.start();
-    if (isPlain(form) && putJoined(area, keys)) {
-        if (area.count > 0) call(OFFSETS, area.count);
-    } else {
-        area.start();
-        putEach(area, form, keys, call);
+    if (keys.length === 0) return;
+    const isText = typeof keys[0] === "string";
+    if (isPlain(form) && (isText ? putJoined(area, keys) : putIntegers(area, keys))) {
+        call(isText ? OFFSETS : INTEGERS, area.count);
+        return;
     }
+    area.start();
+    putEach(area, form, keys, call);
 }
 
 /* The keys of a piece are taken before the area is written: an iterator may use the filter. */

@@ -9,7 +9,6 @@ import { ACTION, SECRET_BYTES, TamisError, Wasm } from "./wasm.js";
 export { TamisError };
 
 const MERGE = { union: 0, intersection: 1 };
-const UINT64_MAX = 2 ** 64;
 const INT64_MIN = -(2n ** 63n), INT64_MAX = 2n ** 63n - 1n;
 
 /* What `new Filter` must be given: filters come from create, build and open. */
@@ -103,15 +102,22 @@ export function bind(module) {
         if (!KEY_TYPES.includes(keyType)) {
             throw new TypeError(`no key type is named '${keyType}': ${KEY_TYPES.join(", ")}`);
         }
+        const values = { kind: kindValue(options.kind), stage: kindValue(options.stage), needs: needsOf(options.needs) };
+        checkNeeds(options);
         return {
             ...options,
-            kind: kindValue(options.kind),
-            stage: kindValue(options.stage),
-            needs: needsOf(options.needs),
+            ...values,
             type: KEY_TYPES.indexOf(keyType),
             flags: options.foldCase ? FOLD_CASE : 0,
             seed: checkSeed(seed),
         };
+    }
+    function checkNeeds({ kind, needs }) {
+        const can = kind === undefined ? undefined : kinds.find(({ name }) => name === kind);
+        for (const need of [needs ?? []].flat()) {
+            if (can === undefined || need === "static" || abilities(can.caps)[need]) continue;
+            throw new TamisError("E_ARGUMENT", `a ${kind} filter does not meet needs '${need}'`);
+        }
     }
     /* Without a capacity a filter grows; a kind of fixed size needs one. */
     function completeRequest(request) {
@@ -363,7 +369,7 @@ export function bind(module) {
                 fill: estimate(f.fill),
                 fprTarget: f.fprTarget,
                 fprNow: estimate(f.fprNow),
-                headroom: f.headroom >= UINT64_MAX ? Infinity : f.headroom,
+                headroom: f.headroom >= 2 ** 64 ? Infinity : f.headroom,
                 overCapacity: f.overCapacity !== 0,
                 hasher: f.hasher,
                 seed: f.seed,
