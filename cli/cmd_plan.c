@@ -124,16 +124,14 @@ static double fpr_next(const struct plan *plan, double fpr) {
  * it with a margin.  For 0 keys no rate is expected: the default. */
 static struct text fpr_option(const struct plan *plan) {
     if (plan->options.fpr > 0) return text_exact(plan->options.fpr);
-    struct text text;
     tamis_sizing sizing;
     const double expected = plan_fpr(plan);
     for (double fpr = expected > 0 ? fpr_above(expected) : FPR_DEFAULT;;
          fpr = fpr_next(plan, fpr)) {
-        text = text_of("%.3g", fpr);
-        fpr = strtod(text.at, NULL); /* as build will read it */
+        fpr = strtod(text_of("%.3g", fpr).at, NULL); /* as build will read it */
         const tamis_status status = size_of(plan, plan->choice->kind, fpr, &sizing);
         const bool fits = status == TAMIS_OK && sizing.bytes <= plan->options.bytes;
-        if (fits || fpr_next(plan, fpr) >= 1) return text;
+        if (fits || fpr_next(plan, fpr) >= 1) return text_exact(fpr);
     }
 }
 
