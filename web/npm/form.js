@@ -205,7 +205,8 @@ export function keyOfNumber(form, number) {
     if (isPrehashed(form)) return BigInt.asUintN(64, wholeKey(number));
     if ((form.flags & HEX) !== 0) fail("the keys of this filter are hexadecimal digits: pass text");
     if (type === "utf16") fail("the keys of this filter are UTF-16 text: pass text");
-    const key = isFloat(type) ? floatKey(number, type) : integer(wholeKey(number), number < 0 && type === "bytes" ? "i64" : type === "bytes" ? "u64" : type);
+    const whole = type !== "bytes" ? type : number < 0 ? "i64" : "u64";
+    const key = isFloat(type) ? floatKey(number, type) : integer(wholeKey(number), whole);
     return checkLength(form, key);
 }
 

@@ -17,8 +17,9 @@ export type KeyType = "bytes" | "utf16" | "i32" | "i64" | "u64" | "f32" | "f64";
 
 /**
  * A key: text (as UTF-8), bytes, or an integer (8 bytes, little-endian, two's complement: as `--as i64` and `--as u64`
- * of the command). A number must be a safe integer. In a filter with a key form (`keyType`, `foldCase`, or what a file
- * says), text is first made a key as the command would, and a number is stored in the type of the filter's keys.
+ * of the command). A number must be a safe integer. In a filter with a key form (`keyType`, `foldCase`, or the form that
+ * its file has), text is first made a key as the command would, and a number is stored in the type of the filter's keys;
+ * with "f32" and "f64" it may be any number.
  */
 export type Key = string | Uint8Array | number | bigint;
 
@@ -29,35 +30,42 @@ export interface PackedKeys {
     readonly offsets: Uint32Array;
 }
 
+/** The bytes of a file. */
+export type Bytes = ArrayBufferView | ArrayBuffer;
+
 /** Many keys. */
 export type Keys = Iterable<Key> | BigInt64Array | BigUint64Array | PackedKeys;
 
-/** Options of a new filter. */
+/** Options of a new filter. What contradicts each other, or what the kind cannot do, is an error. */
 export interface Options {
-    /** Default: the planner chooses by `needs`. */
+    /** Default: the planner chooses by `needs`. Without `capacity`, `Filter.create` makes a growing filter. */
     kind?: Kind;
+    /** Default: `Filter.create` makes a filter to which keys can be added, `Filter.build` a static one. */
     needs?: Need | readonly Need[];
-    /** Distinct keys that the filter is sized for. */
+    /**
+     * Distinct keys that the filter is sized for. `Filter.build` counts the keys by default; `Filter.create` needs it
+     * unless the filter grows or has `bits`.
+     */
     capacity?: number;
     /** False positive rate, between 0 and 1. Default: 0.01, or what `bytes` allows. */
     fpr?: number;
-    /** Instead of `fpr`: the size; the filter gets the lowest rate that fits. */
+    /** Instead of `fpr`, with `capacity`: the size; the filter gets the lowest rate that fits. */
     bytes?: number;
-    /** `bloom`, `counting`: exactly so many bits (counters). */
+    /** `bloom`, `counting`: the exact number of bits (counters). */
     bits?: number;
-    /** `bloom`, `counting`: exactly so many hash functions. */
+    /** `bloom`, `counting`: the exact number of hash functions. */
     hashes?: number;
-    /** `fuse`: slots per key, 3 or 4. */
+    /** `fuse`: slots per key, 3 or 4. Default: 4, the smaller filter. */
     arity?: 3 | 4;
-    /** `growing`: the kind of its stages. */
-    stage?: Kind;
-    /** Seed of the hash function. */
+    /** `growing`: the kind of its stages. Default: block, or bloom if the rate is too low for it. */
+    stage?: "block" | "bloom" | "counting";
+    /** Seed of the hash function: a safe integer or 64 bits. Default: 0. */
     seed?: number | bigint;
     /** 16 secret bytes: keyed mode. Nobody who does not know them can choose keys that collide. */
     secret?: Uint8Array;
     /** How text becomes a key; stored with the filter. */
     keyType?: KeyType;
-    /** ASCII letters of text in lower case; stored with the filter. */
+    /** Folds ASCII capitals of text to lower case; stored with the filter. */
     foldCase?: boolean;
     /** Create a filter of another system, sized as that system does: "guava", or "leveldb:bits=10". */
     format?: string;
@@ -128,17 +136,25 @@ export interface Info {
     readonly note: string | null;
 }
 
-/** What one kind takes for the keys of a plan. */
-export interface Sizing {
-    readonly kind: Kind;
+/** What a kind takes for a number of keys. */
+export interface Sizing<Name extends string = Kind> {
+    readonly kind: Name;
     readonly bitsPerKey: number;
+    /** Size of the encoded filter. */
     readonly bytes: number;
+    /** Bits, slots or counters that a lookup reads. */
     readonly hashes: number;
+    /** Bits of a fingerprint or counter; 0 if there is none. */
     readonly width: number;
+    /** The expected false positive rate, at `capacity` keys, ... */
     readonly fpr: number;
+    /** ... at half of them ... */
     readonly fprAtHalf: number;
+    /** ... and at twice as many; 1: it cannot hold them. */
     readonly fprAtDouble: number;
+    /** Cache lines that a lookup reads, on average. */
     readonly cacheLines: number;
+    /** Memory for building it, without the keys. */
     readonly buildBytes: number;
     readonly static: boolean;
     readonly remove: boolean;
@@ -146,19 +162,21 @@ export interface Sizing {
     readonly merge: boolean;
 }
 
-/** What `tamis plan --json` prints, in camel case. */
+/** What `tamis plan --json` prints, in camel case, and the width. */
 export interface Plan {
     readonly n: number;
     readonly fpr: number;
-    /** The size that was asked for, if it was. */
+    /** The size that was given, if it was. */
     readonly size?: number;
     /** "" if no kind fits. */
     readonly choice: Kind | "";
     readonly why: string;
     /** The command that builds the filter; absent if no kind fits. */
     readonly command?: string;
+    /** Bits and hash functions of a textbook Bloom filter; absent if `bytes` was given. */
     readonly classicBits?: number;
     readonly classicHashes?: number;
+    /** The theoretical minimum, log2(1 / fpr); absent if `bytes` was given. */
     readonly boundBitsPerKey?: number;
     readonly families: readonly Sizing[];
 }
@@ -166,9 +184,10 @@ export interface Plan {
 export interface PlanOptions {
     /** Number of keys. */
     n: number;
-    fpr?: number;
     /** Instead of `fpr`: the size. */
     bytes?: number;
+    /** False positive rate. Default: 0.01. */
+    fpr?: number;
     /** Default: all keys are known and none is added later, as `tamis build` assumes. */
     needs?: Need | readonly Need[];
 }
@@ -176,16 +195,23 @@ export interface PlanOptions {
 /** One filter, or a place for one, in a container. */
 export interface Part {
     readonly name: string;
+    /** The format of the filter. */
     readonly format: string;
+    /** Where it begins in the file. */
     readonly offset: number;
     /** 0: there is no filter here. */
     readonly bytes: number;
+    /** Parquet: the row group. */
     readonly rowGroup: number;
 }
 
 /** An error of the library: `status` is "E_FULL", "E_CHECKSUM", ... */
 export class TamisError extends Error {
+    constructor(status: string, message: string);
+    readonly name: "TamisError";
     readonly status: string;
+    /** Of addMany, hasMany and removeMany: the number of keys that were processed. */
+    readonly done?: number;
 }
 
 /** What decides when an equation of cells holds: see `Cell`. */
@@ -222,7 +248,7 @@ export class Filter {
     /** A filter of these keys, of any kind. Without `capacity` it is sized for their number. */
     static build(keys: Keys, options?: Options): Filter;
     /** Reads an encoded filter: .tamis, or another system's. The bytes are copied. */
-    static open(bytes: Uint8Array | ArrayBuffer, options?: OpenOptions): Filter;
+    static open(bytes: Bytes, options?: OpenOptions): Filter;
 
     /** Adds a key. Returns whether it was definitely not in the filter before. */
     add(key: Key): boolean;
@@ -235,7 +261,10 @@ export class Filter {
     /** The 64-bit hash of a key. */
     hash(key: Key): bigint;
 
-    /** Adds keys. Element `i` of the result is 1 if key `i` was definitely not in the filter before. */
+    /**
+     * Adds keys. After an error, `done` of the TamisError is the number of keys that were added. Element `i` of the result is 1 if key
+     * `i` was definitely not in the filter before.
+     */
     addMany(keys: Keys): Uint8Array;
     /** Queries keys. Element `i` of the result is 1 if key `i` is possibly in the set, 0 if it is definitely not. */
     hasMany(keys: Keys): Uint8Array;
@@ -246,12 +275,14 @@ export class Filter {
     union(other: Filter): this;
     /** Makes this filter the intersection of both. */
     intersect(other: Filter): this;
+    /** A copy. */
     clone(): Filter;
     /** A filter of another kind (counting to bloom), or in another format (`{format: "guava"}`). */
     convert(to: { kind?: Kind; format?: string }): Filter;
 
     /** The bytes of the filter: a .tamis file, or its compatible format. */
     encode(): Uint8Array;
+    /** Its parameters and state. */
     info(): Info;
 
     /** The cells of the table that a lookup of the key reads, for programs that show how a filter works. */
@@ -264,26 +295,31 @@ export class Filter {
 /** A file with several filters: a table of LevelDB or RocksDB, a Parquet file. */
 export class Container {
     private constructor();
-    static open(bytes: Uint8Array | ArrayBuffer, options?: OpenOptions): Container;
+    /** Reads a file. The bytes are copied. */
+    static open(bytes: Bytes, options?: Omit<OpenOptions, "part">): Container;
+    /** "leveldb-table", "rocksdb-table" or "parquet". */
     readonly format: string;
     parts(): Part[];
     /** The filter of a part, by its index or its name. */
     filter(part: number | string): Filter;
     /** Is the key possibly in the file, or in one of its parts? */
     has(key: Key, part?: string): boolean;
+    /** Frees the memory. */
     free(): void;
 }
 
 /** Compares the kinds for `n` keys and chooses one. */
 export function plan(options: PlanOptions): Plan;
-/** The size of one filter, with the rounding of its kind. */
-export function size(options: Options): Sizing;
+/** The size of the filter that `Filter.create` or `Filter.build` make of these options. */
+export function size(options: Options & { format?: undefined }): Sizing;
+/** The size of a filter of another system: `kind` is the name of the format. */
+export function size(options: Options & { format: string }): Sizing<string>;
 /** The expected false positive rate of the filter that `options` describe when it holds `keys` keys; 1: it cannot. */
 export function expectedFpr(options: Options, keys: number): number;
 /** The formats that these bytes could have, most certain first. */
-export function detect(bytes: Uint8Array | ArrayBuffer): string[];
+export function detect(bytes: Bytes): string[];
 /** Packs keys once, for several calls. */
-export function pack(keys: Iterable<string | Uint8Array>): PackedKeys;
+export function pack(keys: Keys): PackedKeys;
 
 export interface KindInfo {
     readonly name: Kind;
@@ -294,6 +330,7 @@ export interface KindInfo {
     readonly grow: boolean;
     readonly static: boolean;
 }
+/** The kinds. */
 export const kinds: readonly KindInfo[];
 
 export interface FormatInfo {
@@ -304,6 +341,7 @@ export interface FormatInfo {
     /** Can filters of this format be created? */
     readonly create: boolean;
 }
+/** The formats, "tamis" first. */
 export const formats: readonly FormatInfo[];
 
 /** The version of the library: "0.1.0". */

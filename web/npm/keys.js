@@ -41,7 +41,7 @@ export class Area {
         this.count = 0;
         this.used = 0;
     }
-    /* Room for so many bytes more; only a single key may need more than a piece has. */
+    /* Room for `length` more bytes; only a single key may need more than a piece has. */
     reserve(length) {
         if (this.used + length <= this.size) return;
         const wasm = this.wasm, old = this.bytes;
@@ -249,17 +249,49 @@ export function countOf(keys) {
     return keys instanceof Set ? keys.size : undefined;
 }
 
+/* The bytes of packed keys, while they are collected. */
+class Packer {
+    constructor(count) {
+        this.offsets = new Uint32Array(count + 1);
+        this.bytes = new Uint8Array(16 * count);
+        this.count = this.used = 0;
+    }
+    room(length) {
+        if (this.used + length > 0xffffffff) throw new RangeError("packed keys have less than 4 GiB");
+        if (this.used + length <= this.bytes.length) return;
+        const larger = new Uint8Array(Math.max(this.used + length, Math.min(2 * this.bytes.length, 0xffffffff)));
+        larger.set(this.bytes.subarray(0, this.used));
+        this.bytes = larger;
+    }
+    end(length) {
+        this.offsets[++this.count] = this.used += length;
+    }
+    /* Text in ASCII is encoded at once, as by putJoined. */
+    joined(keys) {
+        if (!keys.every((key) => typeof key === "string")) return false;
+        const text = keys.join("");
+        this.room(text.length);
+        const { read, written } = encoder.encodeInto(text, this.bytes.subarray(this.used, this.used + text.length));
+        if (read !== text.length || written !== text.length) return false;
+        for (const key of keys) this.end(key.length);
+        return true;
+    }
+    one(key) {
+        const bytes = keyBytes(PLAIN, key);
+        this.room(bytes.length);
+        this.bytes.set(bytes, this.used);
+        this.end(bytes.length);
+    }
+}
+
 /** Packs keys, text as UTF-8, for several calls. */
 export function pack(keys) {
     checkMany(keys);
-    const parts = Array.from(keys, (key) => keyBytes(PLAIN, key));
-    const offsets = new Uint32Array(parts.length + 1);
-    parts.forEach((part, i) => {
-        offsets[i + 1] = offsets[i] + part.length;
-    });
-    const total = parts.reduce((sum, part) => sum + part.length, 0);
-    if (total > 0xffffffff) throw new RangeError("packed keys have less than 4 GiB");
-    const bytes = new Uint8Array(total);
-    parts.forEach((part, i) => bytes.set(part, offsets[i]));
-    return { bytes, offsets };
+    const list = Array.isArray(keys) ? keys : Array.from(isPacked(keys) ? unpacked(keys) : keys);
+    const packer = new Packer(list.length);
+    for (let from = 0; from < list.length; from += PIECE_KEYS) {
+        const some = list.slice(from, from + PIECE_KEYS);
+        if (!packer.joined(some)) for (const key of some) packer.one(key);
+    }
+    return { bytes: packer.bytes.slice(0, packer.used), offsets: packer.offsets };
 }

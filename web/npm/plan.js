@@ -7,7 +7,7 @@ const CAN = { add: 1, remove: 2, merge: 4, grow: 16, static: 64 };
 const DEFAULT_FPR = 0.01;
 
 export const needsOf = (needs) =>
-    [needs ?? []].flat().reduce((bits, need) => {
+    [needs === undefined ? [] : needs].flat().reduce((bits, need) => {
         if (!Object.hasOwn(NEEDS, need)) {
             throw new TypeError(`no need is named '${need}': ${Object.keys(NEEDS).join(", ")}`);
         }
@@ -153,7 +153,7 @@ export class Planner {
     rateThatFits(options, kind, expected) {
         const next = (fpr) => rateAbove(expected > 0 ? fpr : 1.05 * fpr);
         for (let fpr = expected > 0 ? rateAbove(expected) : DEFAULT_FPR; ; fpr = next(fpr)) {
-            const text = exact(Number(fpr.toPrecision(3))).replace(/e-(\d)$/, "e-0$1"); /* as C's %g */
+            const text = exact(Number(fpr.toPrecision(3)));
             fpr = Number(text);
             const size = this.size({ ...options, kind: kind.value, bytes: 0, fpr });
             if ((size !== undefined && size.bytes <= options.bytes) || next(fpr) >= 1) return text;

@@ -194,7 +194,7 @@ export function bind(module) {
             const brief = wasm.readInfo(at, true);
             const { flags, type, field, separator, keyBytes: length } = brief;
             const form = { flags, type, field, separator, length };
-            /* Keys are hashes where the filter says so or has no hash function. */
+            /* Keys are hashes where the filter was made so or has no hash function. */
             if (brief.hasher === "none") form.flags |= PREHASHED;
             this.#form = form;
             this.#direct = isPlain(form);

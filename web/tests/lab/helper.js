@@ -88,12 +88,12 @@ async function openVisit({ source = "server", at = "", size = "desktop", languag
     return { context, page, check: () => assert.deepEqual(problems, []) };
 }
 
-/** A test on the page; `options` are those of the visit, and `skip`. */
+/** A test on the page; `options` are those of the visit, and `skip`.  `body` is called with the page and the test. */
 export function visit(name, { skip = false, ...options }, body) {
-    test(name, { skip }, async () => {
+    test(name, { skip }, async (t) => {
         const { context, page, check } = await openVisit(options);
         try {
-            await body(page);
+            await body(page, t);
             check();
         } finally {
             await context.close();

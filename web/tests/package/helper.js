@@ -25,6 +25,17 @@ export const NATIVE = join(ROOT, "tests/vectors/native");
 const SEED = process.env.TAMIS_TEST_SEED ?? "1";
 const FACTOR = Number(process.env.TAMIS_TEST_FACTOR ?? 1);
 
+/* ---- the package; its instances of the modules are recorded, to see their memory */
+
+const instances = [], { Instance } = WebAssembly;
+WebAssembly.Instance = function record(...words) {
+    const instance = new Instance(...words);
+    instances.push(instance);
+    return instance;
+};
+/** The memory of the modules in bytes; it never shrinks. */
+export const memoryBytes = () => instances.reduce((sum, { exports }) => sum + exports.memory.buffer.byteLength, 0);
+
 export const load = (file) => import(pathToFileURL(join(PACKAGE, file)));
 export const tamis = await load("index.js");
 export const core = await load("core.js");

@@ -164,7 +164,7 @@ function reproduce(Made, row, keys, secret) {
     return filter;
 }
 
-test("bits, hashes, arity and stage are what was asked for", () => {
+test("bits, hashes, arity and stage are as given", () => {
     for (const kind of ["bloom", "counting"]) {
         const info = Filter.create({ kind, bits: 10_007, hashes: 5 }).info();
         assert.equal(info.hashes, 5);

@@ -73,7 +73,7 @@ test("what is beyond 32 bits is an answer, not a trap", () => {
     }
 });
 
-test("size is what a plan says, and what a filter then has", () => {
+test("size is that of a plan, and of the filter", () => {
     for (const n of [0, 1, 1000, 20_000]) {
         for (const fpr of [0.1, 0.01, 1e-5]) {
             for (const family of plan({ n, fpr }).families) {
