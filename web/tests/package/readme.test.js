@@ -1,4 +1,4 @@
-/* readme.test.js - the examples of the package's README.md give what their comments say
+/* readme.test.js - the examples of the package's README.md, and of the repository's, give what their comments show
  *
  * All examples run as one program.  A statement with a comment that is a value is checked.  An example that begins with
  * the comment `// NAME.js` is that file. */
@@ -11,10 +11,12 @@ import { gzipSync } from "node:zlib";
 import { PACKAGE, ROOT, existsSync, join, tamis } from "./helper.js";
 
 const text = readFileSync(join(PACKAGE, "README.md"), "utf8");
-const examples = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+const examplesOf = (page) => [...page.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+const examples = examplesOf(text);
 const VALUE = /^(?!(?:const|let|import) )(\S.*);\s+\/\/ ((?:true|false|\d+|"[^"]*"|\[.*\]|Uint8Array\.of\(.*\)))(?:: .*)?$/gm;
 
-test("README.md: every example runs, and gives what it shows", async () => {
+/* Runs the examples of a page; returns the values that were checked. */
+async function run(examples) {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "tamis-readme-"))), before = process.cwd(), checked = [];
     try {
         mkdirSync(join(folder, "node_modules"));
@@ -37,7 +39,18 @@ test("README.md: every example runs, and gives what it shows", async () => {
         process.chdir(before);
         rmSync(folder, { recursive: true });
     }
-    assert.ok(checked.length >= 30, `only ${checked.length} values were checked`);
+    return checked;
+}
+
+test("README.md: every example runs, and gives what it shows", async () => {
+    const { length } = await run(examples);
+    assert.ok(length >= 30, `only ${length} values were checked`);
+});
+
+const front = join(ROOT, "README.md");
+
+test("the repository's README.md: its example runs, too", { skip: existsSync(front) ? false : "README.md is not here" }, async () => {
+    assert.deepEqual(await run(examplesOf(readFileSync(front, "utf8"))), [true, Uint8Array.of(1, 0)]);
 });
 
 test("README.md: every comment with a value is one that is checked", () => {
