@@ -139,30 +139,36 @@ function languageButton(tamis, t) {
     }, LANGUAGES[other]);
 }
 
-function themeButton(t) {
-    const root = document.documentElement;
-    const isDark = () => getComputedStyle(root).colorScheme.trim() === "dark";
-    return h("button", {
-        type: "button", class: "plain", id: "theme",
-        onclick: (event) => {
-            root.dataset.theme = isDark() ? "light" : "dark";
-            store("tamis-theme", root.dataset.theme);
-            event.currentTarget.textContent = t(isDark() ? "light" : "dark");
-            announceTheme();
-        },
-    }, t(isDark() ? "light" : "dark"));
-}
+/* ---- the theme: the reader's choice, or the system's */
 
-/* What is painted on a canvas has the colours of the theme: a panel's root receives "theme". */
-function announceTheme() {
+const systemTheme = matchMedia("(prefers-color-scheme: dark)");
+let theme = stored("tamis-theme");
+
+function applyTheme() {
+    const isDark = theme === null ? systemTheme.matches : theme === "dark";
+    document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    /* What is painted on a canvas has the colours of the theme: a panel's root receives "theme". */
     document.querySelector(".panel")?.dispatchEvent(new Event("theme"));
 }
 
+function themeButton(t) {
+    const { dataset } = document.documentElement;
+    const other = () => (dataset.theme === "dark" ? "light" : "dark");
+    return h("button", {
+        type: "button", class: "plain", id: "theme",
+        onclick: (event) => {
+            theme = other();
+            store("tamis-theme", theme);
+            applyTheme();
+            event.currentTarget.textContent = t(other());
+        },
+    }, t(other()));
+}
+
 async function start() {
-    const theme = stored("tamis-theme");
-    if (theme !== null) document.documentElement.dataset.theme = theme;
+    applyTheme();
+    systemTheme.addEventListener("change", applyTheme);
     const tamis = bind(await WebAssembly.compile(hasSimd() ? withSimd : portable));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announceTheme);
     addEventListener("hashchange", () => {
         draw(tamis);
         document.getElementById("main").focus({ preventScroll: true });
