@@ -10,7 +10,7 @@ __all__ = ["Info", "Part", "Plan", "Sizing"]
 
 @dataclass(frozen=True)
 class Info:
-    """The parameters and the state of a filter, as ``tamis info --json`` prints them.
+    """The parameters and the state of a filter, as ``tamis info --json`` prints them (rounded).
 
     >>> info = tamis.build(["ada", "grace"], fpr=0.01).info()
     >>> info.kind, info.keys, info.keyed

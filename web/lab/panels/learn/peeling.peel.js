@@ -31,7 +31,8 @@ export function peel(keys) {
                 else if (degree[at] === 0) freed[at] = leftAfter.length;
             }
         }
-        leftAfter.push(left);
+        /* The keys of the last slots may all have gone with others. */
+        if (left < leftAfter.at(-1)) leftAfter.push(left);
         queue = next;
     }
     return { slots, freed, leftAfter, rounds: leftAfter.length - 1 };
