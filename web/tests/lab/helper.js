@@ -147,6 +147,12 @@ export async function type(page, selector, text) {
     else await page.keyboard.type(text);
 }
 
+/** Pastes text into a field.  (Typing many lines takes the browser minutes.) */
+export const paste = (page, selector, text) => page.locator(selector).evaluate((field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+}, text);
+
 /** Moves a slider to a stop. */
 export const slide = (page, selector, stop) => page.locator(selector).fill(String(stop));
 

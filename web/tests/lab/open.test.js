@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import * as format from "../../lab/format.js";
 import * as texts from "../../lab/panels/open.text.js";
 import {
-    Filter, KINDS, LANGUAGES, VECTORS, command, eventually, everywhere, needsCommand, run, shows, tamis, textOf, visit, withFiles,
+    Filter, KINDS, LANGUAGES, VECTORS, command, eventually, everywhere, needsCommand, paste, run, shows, tamis, textOf, visit, withFiles,
 } from "./helper.js";
 
 const bytesOf = (name) => readFileSync(join(VECTORS, name));
@@ -87,7 +87,7 @@ async function factsAre(page, id, info, t) {
 /* ---- queries */
 
 async function answersAre(page, id, lines, yes, t) {
-    await page.fill(`#${id}-keys`, lines.map((line) => `${line}\n`).join(""));
+    await paste(page, `#${id}-keys`, lines.map((line) => `${line}\n`).join(""));
     await eventually(async () => assert.equal(await textOf(page, `#${id}-answers .note >> nth=0`),
         t.counted(format.count(yes), format.count(lines.length - yes))));
     assert.equal(await page.locator(`#${id}-answers tbody tr`).count(), Math.min(200, lines.length));
@@ -100,8 +100,8 @@ const countFound = (one, lines, options = []) => Number(Buffer.from(command(
 everywhere(({ language, size }) => {
     if ((language === "en") !== (size === "desktop")) return;
     visit(`files of every format: ${language}`, { ...needsCommand, at: "#open", language, size }, async (page, test) => {
-        const t = texts[language];
-        for (const one of FILES) {
+        const t = texts[language], files = language === "en" ? FILES : FILES.filter((_, i) => i % 4 === 0);
+        for (const one of files) {
             await test.test(one.file, async () => {
                 const id = await openFile(page, one), info = commandInfo(one);
                 await factsAre(page, id, info, t);
@@ -165,7 +165,9 @@ for (const language of LANGUAGES) {
         for (const [name, bytes] of Object.entries(damaged)) {
             await choose(page, upload(name, bytes));
             const id = await newest(page, name), { status, message } = problemOf(bytes);
-            await alertIs(page, id, t.errorIn(name, t.status(status, message).replace(/\.$/, "")));
+            const isAmbiguous = status === "E_FORMAT" && tamis.detect(bytes).length > 0;
+            const reason = t.status(isAmbiguous ? "E_AMBIGUOUS" : status, message);
+            await alertIs(page, id, t.errorIn(name, reason.replace(/\.$/, "")));
             assert.equal(await page.getAttribute(`#${id}-error`, "data-status"), status);
             await choose(page, "native/bloom-1000.tamis");
             await page.locator(`#${await newest(page, "bloom-1000.tamis")}-facts`).waitFor();
@@ -259,7 +261,7 @@ visit("the picture of the table says how full each region is", { at: "#open" }, 
         for (const key of ["ArrowRight", "ArrowRight", "ArrowDown", "End", "ArrowUp", "Home"]) {
             await map.press(key);
             const said = await map.getAttribute("aria-valuetext");
-            const [from, to] = /bits ([\d,]+) to ([\d,]+)/.exec(said).slice(1).map((one) => Number(one.replace(",", "")));
+            const [from, to] = /bits ([\d,]+) to ([\d,]+)/.exec(said).slice(1).map((one) => Number(one.replaceAll(",", "")));
             let set = 0;
             for (let bit = from; bit <= to; bit++) set += (table[bit >> 3] >> (bit & 7)) & 1;
             assert.ok(said.endsWith(`, ${((100 * set) / (to - from + 1)).toFixed(1)} % in use`), said);
@@ -273,18 +275,21 @@ async function download(page, id) {
     return { name: file.suggestedFilename(), bytes: readFileSync(await file.path()) };
 }
 
-visit("downloads open in the command", { ...needsCommand, at: "#open" }, async (page) => {
-    for (const one of FILES.filter(({ file }) => /native|guava|parquet|redisbloom|seiflotfy/.test(file))) {
-        const id = await openFile(page, one), { name, bytes } = await download(page, id), keys = linesOf(one.keys);
-        assert.match(name, /^[\w.-]+\.tamis$/);
-        if (one.file.startsWith("native/")) assert.deepEqual(bytes, bytesOf(one.file), one.file);
-        withFiles([bytes], (path) => {
-            const info = JSON.parse(run(["info", "--json", path])), before = commandInfo(one);
-            assert.deepEqual([info.kind, info.keys, info.fpr_now], [before.kind, before.keys, before.fpr_now], one.file);
-            assert.equal(run(["query", "-c", path], keys), `${keys.length}\n`, one.file);
-        });
-    }
-});
+/* The browser lets a page start ten downloads in a burst. */
+for (const [about, isMeant] of [["own format", /^native/], ["other formats", /guava|parquet|redisbloom|seiflotfy/]]) {
+    visit(`downloads open in the command: ${about}`, { ...needsCommand, at: "#open" }, async (page) => {
+        for (const one of FILES.filter(({ file }) => isMeant.test(file))) {
+            const id = await openFile(page, one), { name, bytes } = await download(page, id), keys = linesOf(one.keys);
+            assert.match(name, /^[\w.-]+\.tamis$/);
+            if (one.file.startsWith("native/")) assert.deepEqual(bytes, bytesOf(one.file), one.file);
+            withFiles([bytes], (path) => {
+                const info = JSON.parse(run(["info", "--json", path])), before = commandInfo(one);
+                assert.deepEqual([info.kind, info.keys, info.fpr_now], [before.kind, before.keys, before.fpr_now], one.file);
+                assert.equal(run(["query", "-c", path], keys), `${keys.length}\n`, one.file);
+            });
+        }
+    });
+}
 
 visit("samples are what the command builds of the same keys", { ...needsCommand, at: "#open" }, async (page) => {
     const keys = Array.from({ length: 10000 }, (_, i) => `https://example.com/${i}`);
@@ -300,7 +305,7 @@ visit("samples are what the command builds of the same keys", { ...needsCommand,
         await shows(page, `#${id}-answers .note >> nth=0`, texts.en.counted(2, 2));
     }
     await page.click("#open-sample-damaged");
-    await alertIs(page, await newest(page, "damaged.tamis"), "damaged.tamis: the checksum does not match.");
+    await alertIs(page, await newest(page, "damaged.tamis"), "damaged.tamis: a checksum does not match: the input is damaged.");
     await page.click("#open-sample-guava");
     await page.locator(`#${await newest(page, "urls.guava")}-facts`).waitFor();
     await page.reload();

@@ -139,7 +139,7 @@ async function findOne(page, filter, words, isGood = () => true) {
 for (const view of [{ language: "en", size: "desktop" }, { language: "zh", size: "phone" }]) {
     visit(`every kind: ${view.language}, ${view.size}`, { ...view, at: "#watch" }, async (page, test) => {
         const t = texts[view.language];
-        for (const kind of KINDS) {
+        for (const kind of view.language === "en" ? KINDS : KINDS.filter((_, i) => i % 2 === 1)) {
             await test.test(kind.name, async () => {
                 await page.click(`#watch-kind-${kind.name}`);
                 await type(page, "#watch-words", WORDS.join("\n"));
