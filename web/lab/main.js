@@ -110,7 +110,7 @@ function draw(tamis) {
     document.querySelector(".skip").textContent = t("skip");
     document.getElementById("navigation").setAttribute("aria-label", t("panels"));
     show(document.getElementById("navigation"), navigation(t, panel));
-    show(document.getElementById("controls"), languageButton(tamis, t), themeButton(t));
+    show(document.getElementById("controls"), languageButton(tamis, t), themeButton());
     const root = h("section", { class: `panel ${panel}`, "aria-labelledby": `tab-${panel}` });
     show(document.getElementById("main"), root);
     show(document.getElementById("foot"), t("foot", tamis.version));
@@ -144,25 +144,28 @@ function languageButton(tamis, t) {
 const systemTheme = matchMedia("(prefers-color-scheme: dark)");
 let theme = stored("tamis-theme");
 
+/* The button names the other theme. */
+const otherTheme = () => (document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+const themeLabel = () => translator(shell)(otherTheme());
+
 function applyTheme() {
     const isDark = theme === null ? systemTheme.matches : theme === "dark";
     document.documentElement.dataset.theme = isDark ? "dark" : "light";
+    const button = document.getElementById("theme");
+    if (button !== null) button.textContent = themeLabel();
     /* What is painted on a canvas has the colours of the theme: a panel's root receives "theme". */
     document.querySelector(".panel")?.dispatchEvent(new Event("theme"));
 }
 
-function themeButton(t) {
-    const { dataset } = document.documentElement;
-    const other = () => (dataset.theme === "dark" ? "light" : "dark");
+function themeButton() {
     return h("button", {
         type: "button", class: "plain", id: "theme",
-        onclick: (event) => {
-            theme = other();
+        onclick: () => {
+            theme = otherTheme();
             store("tamis-theme", theme);
             applyTheme();
-            event.currentTarget.textContent = t(other());
         },
-    }, t(other()));
+    }, themeLabel());
 }
 
 async function start() {

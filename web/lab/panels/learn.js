@@ -86,7 +86,10 @@ function followReading(sections, call) {
 
 export function mount(root, lab) {
     const sections = NAMES.map((name, i) => section(lab, name, i));
+    const wanted = lab.state.get("step", "");
+    let current = "", hasMoved = NAMES.includes(wanted); /* otherwise the address names no step at first */
     const goTo = (name) => {
+        hasMoved = true;
         const index = NAMES.indexOf(name), target = sections[index];
         sections.slice(0, index + 1).forEach(startFigures); /* so that the text does not move afterwards */
         target.scrollIntoView({ block: "start" });
@@ -97,15 +100,13 @@ export function mount(root, lab) {
         h("header", { class: "opening" }, h("h1", {}, lab.t("heading")), h("p", { class: "lead" }, lab.t("lead"))),
         h("div", { class: "essay" }, list, h("div", { class: "text" }, sections)));
 
-    const wanted = lab.state.get("step", "");
     /* The page scrolls to its top when it has drawn a panel. */
     if (NAMES.includes(wanted)) requestAnimationFrame(() => goTo(wanted));
-    let current = "";
     followReading(sections, (name) => {
         if (name === current) return;
-        const isStart = current === "" && !NAMES.includes(wanted);
         current = name;
         mark(name);
-        if (!isStart) lab.state.set({ step: name });
+        if (hasMoved) lab.state.set({ step: name });
+        hasMoved = true;
     });
 }

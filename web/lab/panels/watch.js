@@ -353,7 +353,10 @@ class Panel {
     remove(word) {
         this.change(word, () => {
             const change = this.watched.remove(word), { t } = this;
-            if (change === null) return this.say(h("p", { class: "done" }, t("absent", word)));
+            if (change === null) {
+                const reason = this.watched.filter.has(word) ? "neverAdded" : "absent";
+                return this.say(h("p", { class: "done" }, t(reason, word)));
+            }
             const lost = this.watched.lost();
             if (!change.wasMember) this.lab.state.set({ gone: `${this.lab.state.get("gone", "")}\n${word}`.trim() });
             this.keepWords();

@@ -140,6 +140,8 @@ export const en = {
     wasThere: (word) => `“${word}” was possibly in the set already.`,
     newStage: "The last stage was full, so the filter has a new one.",
     removed: (word, changed) => `Removed “${word}”: ${several(changed, "cell changed", "cells changed")}.`,
+    neverAdded: (word) => `“${word}” is a false positive: two of its positions are one counter, which an add would ` +
+        "have raised twice. Nothing was removed.",
     absent: (word) => `“${word}” is definitely not in the set, so there is nothing to remove.`,
     moved: (word, from, to) => `The fingerprint of “${word}” moved from ${from} to ${to}.`,
     damaged: (names) =>
@@ -284,6 +286,7 @@ export const zh = {
     wasThere: (word) => `“${word}”此前就可能在集合中。`,
     newStage: "最后一级已满，过滤器增加了一级。",
     removed: (word, changed) => `已删除“${word}”：${count(changed)} 个单元改变。`,
+    neverAdded: (word) => `“${word}”是误判：它有两个位置落在同一个计数器上，真添加过的话这个计数器会加两次。没有移除任何东西。`,
     absent: (word) => `“${word}”一定不在集合中，没有可删除的。`,
     moved: (word, from, to) => `“${word}”的指纹从${from}移到了${to}。`,
     damaged: (names) => `这个词从未加入。删除它损坏了别的词：${names}再也查不到了，成了漏判。`,

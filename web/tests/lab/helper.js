@@ -19,7 +19,7 @@ import { pathToFileURL } from "node:url";
 export const LAB = resolve(process.env.TAMIS_LAB);
 process.env.TAMIS_PACKAGE ??= join(LAB, "package");
 const shared = await import("../package/helper.js");
-export const { ROOT, VECTORS, command, encode, needsCommand, tamis, withFiles } = shared;
+export const { ROOT, VECTORS, command, needsCommand, tamis, withFiles } = shared;
 export const { manifest, readBytes, readKeys } = await import("../package/vectors.js");
 export const { kinds: KINDS, Filter } = tamis;
 
@@ -69,12 +69,13 @@ export const SOURCES = {
 
 /* ---- visits */
 
-const isOwn = (address, start) => /^(data|blob):/.test(address) || new URL(".", address).href === new URL(".", start).href;
+const folderOf = (address) => new URL(".", address).href;
+const isOwn = (address, start) => /^(data|blob):/.test(address) || folderOf(address) === folderOf(start);
 
 /** A new browser window.  `check()` fails if something went wrong in it. */
-async function openVisit({ source = "server", at = "", size = "desktop", language = "en", theme = "light", still = true }) {
+async function openVisit({ source = "server", at = "", size = "desktop", language = "en", still = true }) {
     const context = await browser.newContext({
-        viewport: SIZES[size], locale: language === "zh" ? "zh-CN" : "en-US", colorScheme: theme,
+        viewport: SIZES[size], locale: language === "zh" ? "zh-CN" : "en-US", colorScheme: "light",
         reducedMotion: still ? "reduce" : "no-preference", acceptDownloads: true,
     });
     const page = await context.newPage(), start = SOURCES[source](), problems = [];
@@ -99,11 +100,6 @@ export function visit(name, { skip = false, ...options }, body) {
             await context.close();
         }
     });
-}
-
-/** Calls with each language and size. */
-export function everywhere(call) {
-    for (const language of LANGUAGES) for (const size of Object.keys(SIZES)) call({ language, size });
 }
 
 /** Shows another panel, or the same one with another state. */
@@ -170,8 +166,9 @@ export async function axe(page, about) {
     await page.evaluate(axeSource);
     const violations = await page.evaluate(async () => {
         const found = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+        const place = ({ target, any }) => `${target} ${any[0]?.message ?? ""}`;
         return found.violations.map(({ id, impact, nodes }) =>
-            `${impact} ${id}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.any[0]?.message ?? ""}`).join("; ")}`);
+            `${impact} ${id}: ${nodes.slice(0, 3).map(place).join("; ")}`);
     });
     assert.deepEqual(violations, [], about);
 }

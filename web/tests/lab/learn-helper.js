@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import * as format from "../../lab/format.js";
 import { text } from "../../lab/panels/learn.text.js";
 import { phrases, wordsIn } from "../../lab/panels/learn/words.js";
-import { Filter, everywhere, shows, textsOf, visit } from "./helper.js";
+import { Filter, LANGUAGES, SIZES, shows, textsOf, visit } from "./helper.js";
 
 export { format };
 
@@ -22,7 +22,8 @@ function stepIn(language, name) {
 
 /** Tests the steps, {name: (page, step) => ...}, in one visit for each language and size. */
 export function testSteps(about, steps) {
-    everywhere(({ language, size }) => {
+    const views = LANGUAGES.flatMap((language) => Object.keys(SIZES).map((size) => ({ language, size })));
+    for (const { language, size } of views) {
         visit(`${about}: ${language}, ${size}`, { language, size }, async (page, test) => {
             for (const [name, check] of Object.entries(steps)) {
                 await test.test(name, async () => {
@@ -31,7 +32,7 @@ export function testSteps(about, steps) {
                 });
             }
         });
-    });
+    }
 }
 
 /* ---- filters made here */

@@ -158,8 +158,8 @@ async function chartIs(page, { n, m, k }) {
     const rate = tamis.expectedFpr({ kind: "bloom", bits: m, hashes: k, capacity: n }, keys);
     await eventually(async () => {
         await plot.press("Home");
-        const said = await plot.getAttribute("aria-valuetext");
-        assert.ok(said.includes(format.count(keys)) && said.endsWith(` ${format.rate(rate)}`), said);
+        const shown = await plot.getAttribute("aria-valuetext");
+        assert.ok(shown.includes(format.count(keys)) && shown.endsWith(` ${format.rate(rate)}`), shown);
     });
 }
 

@@ -55,7 +55,10 @@ const emptyPictures = (page) => page.evaluate(() => {
         .map((one) => one.closest("[id]").id);
 });
 
-const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+const overflow = (page) => page.evaluate(() => {
+    const { scrollWidth, clientWidth } = document.documentElement;
+    return scrollWidth - clientWidth;
+});
 
 for (const size of Object.keys(SIZES)) {
     visit(`every panel, language and theme: ${size}`, { size }, async (page, test) => {
@@ -94,8 +97,8 @@ visit("a click on everything requests nothing", { language: "zh", size: "phone" 
                 await button.click();
             }
         }
-        const links = await page.locator("main a[href]").evaluateAll((all) => all.map(({ href }) => href.split("#")[0]));
-        for (const link of links) assert.equal(link, SOURCES.server());
+        const links = await page.locator("main a[href]").evaluateAll((all) => all.map(({ href }) => href));
+        for (const link of links) assert.equal(link.split("#")[0], SOURCES.server());
     }
 });
 
@@ -199,19 +202,20 @@ for (const [language, lang] of [["en", "en"], ["zh", "zh-CN"]]) {
     });
 }
 
-visit("the address may choose the panel and the language; each panel keeps its state", { at: "#plan?lang=zh&n=7K" }, async (page) => {
-    assert.equal(await page.getAttribute("html", "lang"), "zh-CN");
-    assert.equal(await page.inputValue("#plan-n"), "7K");
-    await page.click("#tab-race");
-    await page.waitForSelector("#race-start");
-    await page.click("#tab-plan");
-    assert.equal(await page.inputValue("#plan-n"), "7K");
-    await page.goBack();
-    await page.waitForSelector("#race-start");
-    await goTo(page, "learn");
-    await page.evaluate(() => (location.hash = "nothing"));
-    await page.waitForSelector("#learn-answers");
-});
+visit("the address chooses panel and language; each panel keeps its state", { at: "#plan?lang=zh&n=7K" },
+    async (page) => {
+        assert.equal(await page.getAttribute("html", "lang"), "zh-CN");
+        assert.equal(await page.inputValue("#plan-n"), "7K");
+        await page.click("#tab-race");
+        await page.waitForSelector("#race-start");
+        await page.click("#tab-plan");
+        assert.equal(await page.inputValue("#plan-n"), "7K");
+        await page.goBack();
+        await page.waitForSelector("#race-start");
+        await goTo(page, "learn");
+        await page.evaluate(() => (location.hash = "nothing"));
+        await page.waitForSelector("#learn-answers");
+    });
 
 /* ---- where the page is */
 

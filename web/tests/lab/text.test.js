@@ -52,15 +52,15 @@ const textSeen = (page) => page.evaluate(() => {
 
 /* What each panel shows at first, and after errors. */
 const VIEWS = [
-    "learn", "plan", "plan?n=x", "plan?p=2", "plan?m=0", "plan?n=1M&m=100", "plan?need=remove,grow", "plan?n=1M&p=1e-12",
-    "plan?n=5000000T", "watch", "watch?kind=xor&p=0", "watch?kind=ribbon&seed=x", "watch?kind=growing&extra=1000",
-    "open?sample=tamis", "open?sample=guava", "open?sample=damaged", "race",
+    "learn", "plan", "plan?n=x", "plan?p=2", "plan?m=0", "plan?n=1M&m=100", "plan?need=remove,grow",
+    "plan?n=1M&p=1e-12", "plan?n=5000000T", "watch", "watch?kind=xor&p=0", "watch?kind=ribbon&seed=x",
+    "watch?kind=growing&extra=1000", "open?sample=tamis", "open?sample=guava", "open?sample=damaged", "race",
 ];
 
 /* The English term after a Chinese one. */
 const TERM = /（[\w\s-]+）/g;
 
-for (const [language, foreign] of [["en", /[\u3400-\u9fff]/], ["zh", /\b[a-z]{2,}( [a-z]{2,}){2,}/i]]) {
+for (const [language, other] of [["en", /[\u3400-\u9fff]/], ["zh", /\b[a-z]{2,}( [a-z]{2,}){2,}/i]]) {
     visit(`no other language on the page: ${language}`, { language }, async (page) => {
         const leaks = [];
         for (const view of VIEWS) {
@@ -70,7 +70,7 @@ for (const [language, foreign] of [["en", /[\u3400-\u9fff]/], ["zh", /\b[a-z]{2,
             await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
             if (view.startsWith("open")) await page.locator(".file :is(.facts, [role=alert])").waitFor();
             const texts = (await textSeen(page)).map((text) => text.replaceAll(TERM, ""));
-            leaks.push(...texts.filter((text) => foreign.test(text)).map((text) => `${view}: ${text}`));
+            leaks.push(...texts.filter((text) => other.test(text)).map((text) => `${view}: ${text}`));
         }
         assert.deepEqual(leaks, []);
     });
@@ -78,8 +78,8 @@ for (const [language, foreign] of [["en", /[\u3400-\u9fff]/], ["zh", /\b[a-z]{2,
 
 visit("errors of the library are in the language of the page", { language: "zh" }, async (page) => {
     const isChinese = async (selector) => {
-        const said = await page.locator(selector).textContent();
-        assert.doesNotMatch(said, /\b[a-z]{2,}( [a-z]{2,}){2,}/i, selector);
+        const shown = await page.locator(selector).textContent();
+        assert.doesNotMatch(shown, /\b[a-z]{2,}( [a-z]{2,}){2,}/i, selector);
     };
     await page.click("#learn-remove-refused");
     await isChinese("#learn-remove-error");

@@ -230,8 +230,8 @@ visit("examples, and ten thousand generated words", { at: "#watch" }, async (pag
     for (const [word, truth] of [[urls[0], "wasAdded"], ["word-10000", "wasGenerated"], ["word-10001", null]]) {
         await type(page, "#watch-word", word);
         await page.keyboard.press("Enter");
-        const isTrue = filter.has(word), said = isTrue ? texts.en.possibly(word) : texts.en.definitelyNot(word);
-        await eventually(async () => assert.ok((await textOf(page, "#watch-answer")).endsWith(said)));
+        const isTrue = filter.has(word), shown = isTrue ? texts.en.possibly(word) : texts.en.definitelyNot(word);
+        await eventually(async () => assert.ok((await textOf(page, "#watch-answer")).endsWith(shown)));
         await shows(page, "#watch-truth", texts.en[truth ?? (isTrue ? "falsePositive" : "trueNegative")]);
         const [cells] = [filter.cells(word).filter(({ rule }) => rule === "xor")];
         const sum = cells.reduce((all, { bit, bits }) => all ^ numbersOf(tableOf(filter), bits, 1, bit)[0], 0);
@@ -243,17 +243,17 @@ visit("examples, and ten thousand generated words", { at: "#watch" }, async (pag
 
 const COUNTING = KINDS.find(({ name }) => name === "counting");
 
-visit("removing a false positive is a warning, and survives a change of language", { at: "#watch?kind=counting&p=20%25" },
-    async (page) => {
+visit("removing a false positive is a warning, and survives a change of language",
+    { at: "#watch?kind=counting&p=20%25" }, async (page) => {
         const words = texts.en.animals.split(" "), filter = filterOf(COUNTING, words, { fpr: 0.2 });
         const word = await findOne(page, filter, words, (one) => filter.clone().remove(one));
         await page.click("#watch-remove");
         await page.locator("#watch-notice [role=alert]").waitFor();
         filter.remove(word);
         await pictureIs(page, COUNTING, filter, words);
-        const lost = words.filter((one) => !filter.has(one)), said = await textOf(page, "#watch-notice");
-        for (const one of lost) assert.ok(said.includes(texts.en.quoted(one)), said);
-        assert.ok(lost.length > 0 || said.includes(texts.en.removedStranger), said);
+        const lost = words.filter((one) => !filter.has(one)), shown = await textOf(page, "#watch-notice");
+        for (const one of lost) assert.ok(shown.includes(texts.en.quoted(one)), shown);
+        assert.ok(lost.length > 0 || shown.includes(texts.en.removedStranger), shown);
         await page.click("#language");
         await page.waitForSelector("html[lang=zh-CN]");
         await pictureIs(page, COUNTING, filter, words);
@@ -276,10 +276,10 @@ visit("the arrow keys move in the table", { at: "#watch" }, async (page) => {
         await page.locator("#watch-table").press(key);
         assert.equal(await at(), String(bit), key);
         const used = words.filter((word) => filter.cells(word).some((cell) => cell.bit === bit));
-        const said = await textOf(page, "#watch-cell");
-        assert.ok(said.startsWith(`Bit ${bit}: ${cells[bit].isOn ? 1 : 0}`), said);
-        used.slice(0, 3).forEach((word) => assert.ok(said.includes(texts.en.quoted(word)), said));
-        assert.equal(await textOf(page, "#announcement"), said);
+        const shown = await textOf(page, "#watch-cell");
+        assert.ok(shown.startsWith(`Bit ${bit}: ${cells[bit].isOn ? 1 : 0}`), shown);
+        used.slice(0, 3).forEach((word) => assert.ok(shown.includes(texts.en.quoted(word)), shown));
+        assert.equal(await textOf(page, "#announcement"), shown);
     };
     await press("ArrowRight", 0);
     await press("ArrowRight", 1);
@@ -295,7 +295,8 @@ visit("a word lights up its cells, and the cells can be enlarged", { at: "#watch
     const filter = filterOf(KINDS[0], texts.en.animals.split(" "));
     await page.locator("#watch-words-list button", { hasText: "fox" }).focus();
     await page.locator("#watch-table .cell.lit").first().waitFor();
-    const lit = await page.locator("#watch-table .cell.lit").evaluateAll((cells) => cells.map(({ dataset }) => Number(dataset.bit)));
+    const lit = await page.locator("#watch-table .cell.lit").evaluateAll((cells) =>
+        cells.map(({ dataset }) => Number(dataset.bit)));
     assert.deepEqual(lit, [...new Set(filter.cells("fox").map(({ bit }) => bit))].sort((a, b) => a - b));
     const width = () => page.locator("#watch-table svg").first().evaluate((svg) => svg.getBoundingClientRect().width);
     const before = await width();

@@ -59,7 +59,7 @@ export const zh = {
     looked: (word, print, first, second) => `“${word}”的指纹是 ${print}，两个窗口从槽 ${first}（1）和槽 ${second}` +
         `（2）开始：`,
     absent: (word) => `“${word}”一定不在集合中，没有什么可删除的。`,
-    full: (status, message, keys) => `${status}：${message}（已有 ${keys} 个键）。过滤器没有任何改动。`,
+    full: (status, _message, keys) => `${status}：过滤器已满（已有 ${keys} 个键）。它没有任何改动。`,
     label: (used, slots) => `${slots} 个槽，其中 ${used} 个有指纹`,
     stash: "暂存区",
     key: "1 和 2：这个词的两个窗口。箭头：搬了家的指纹。粗框：新放入的指纹。",

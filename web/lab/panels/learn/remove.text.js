@@ -29,7 +29,7 @@ export const zh = {
         "键。" +
         `这里的“${gone}”和“${shared}”就共用一位。`,
     remove: (word) => `从过滤器中删除“${word}”`,
-    refused: (status, message) => `${status}：${message}`,
+    refused: (status) => `${status}：这种过滤器不能移除键，别的键也用着它的位`,
     clear: "在表的副本里清零它的位",
     restore: "把位放回去",
     before: (gone, shared, places) => `“${gone}”和“${shared}”共用第 ${places} 位。已存的词都查得到。`,
