@@ -173,8 +173,9 @@ export async function axe(page, about) {
     assert.deepEqual(violations, [], about);
 }
 
-/** Leaves a picture of the whole page. */
-export async function screenshot(page, name) {
+/** Leaves a picture of the whole page, or of an element. */
+export async function screenshot(page, name, selector) {
     mkdirSync(join(LAB, "screenshots"), { recursive: true });
-    await page.screenshot({ path: join(LAB, "screenshots", `${name}.png`), fullPage: true });
+    const path = join(LAB, "screenshots", `${name}.png`);
+    await (selector === undefined ? page.screenshot({ path, fullPage: true }) : page.locator(selector).screenshot({ path }));
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import * as format from "../../lab/format.js";
 import { text } from "../../lab/panels/learn.text.js";
 import { phrases, wordsIn } from "../../lab/panels/learn/words.js";
-import { Filter, LANGUAGES, SIZES, shows, textsOf, visit } from "./helper.js";
+import { Filter, LANGUAGES, SIZES, screenshot, shows, textsOf, visit } from "./helper.js";
 
 export { format };
 
@@ -30,6 +30,7 @@ export function testSteps(about, steps) {
                     await page.click(`#learn-go-${name}`);
                     await check(page, stepIn(language, name));
                 });
+                if (name !== "choose") await screenshot(page, `learn-${name}-${language}-${size}`, `#learn-${name}`);
             }
         });
     }

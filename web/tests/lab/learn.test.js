@@ -78,7 +78,7 @@ async function add(page, step) {
 /* ---- 4: false positives */
 
 async function positive(page, { words, t }) {
-    for (const count of [0, 3, 10, 24]) {
+    for (const count of [0, 3, 24, 10]) {
         await slide(page, "#learn-positive-count", count);
         const stored = words.slice(0, count), absent = words.slice(count), filter = smallBloom(stored);
         const wrong = absent.filter((word) => filter.has(word)), expected = filter.info().fprNow * absent.length;
