@@ -111,7 +111,7 @@ export const zh = {
         E_ARGUMENT: "参数缺失或互相矛盾",
         E_NOMEM: "本页的内存不足以打开这么大的文件，请改用命令 tamis info",
         E_FPR: "误判率必须大于 0 且小于 1",
-        E_KIND: "未知的过滤器类别",
+        E_KIND: "未知的过滤器种类",
         E_TOO_BIG: "过滤器超出了大小上限",
         E_CONVERT: "没有原来的键，这个过滤器无法转换",
         E_IO: `无法读取文件（${message}）`,

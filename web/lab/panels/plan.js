@@ -8,7 +8,7 @@ import { rateText, snippets } from "./plan.snippets.js";
 
 export const text = { en: texts.en, zh: texts.zh };
 
-const NEEDS = ["add", "remove", "grow", "merge"];
+const NEEDS = ["add", "remove", "grow", "merge", "static"];
 /* Capacities that the Redis module accepts. */
 const REDIS_MIN = { cf: 4, bf: 1 };
 const REDIS_MAX = 2 ** 30;
@@ -58,7 +58,8 @@ function reasonOf({ tamis, t }, kind, { n, fpr, bytes }) {
     }
 }
 
-const lacking = (kind, needs) => needs.filter((need) => !kind[need]);
+/* Every kind can be built from keys that are known. */
+const lacking = (kind, needs) => needs.filter((need) => need !== "static" && !kind[need]);
 
 /* ---- the form */
 
@@ -294,10 +295,13 @@ function attempt(tamis, call) {
 }
 
 function rateByKeys({ tamis, format, t }, plan, request) {
-    const { n } = plan, target = request.fpr === undefined ? { bytes: request.bytes } : { fpr: request.fpr };
+    const { n } = plan;
+    /* A size is searched for its rate once: each search takes up to half a second. */
+    const rates = new Map(plan.families.map((family) =>
+        [family.kind, request.fpr ?? rateThatFits(tamis, family, request)]));
     const keys = [...new Set([...spread(Math.max(1, n / 20), 5 * n, 48), n])].map(Math.round).sort((a, b) => a - b);
     const points = (kind, isStatic) => keys.filter((one) => !isStatic || one <= n)
-        .map((one) => [one, attempt(tamis, () => tamis.expectedFpr({ kind, capacity: n, ...target }, one))])
+        .map((one) => [one, attempt(tamis, () => tamis.expectedFpr({ kind, capacity: n, fpr: rates.get(kind) }, one))])
         .map(([one, rate]) => [one, rate < 1 ? rate : NaN]);
     const short = (value) => format.shortCount(value);
     return lineChart({

@@ -109,7 +109,7 @@ export function table(race, t, format) {
 /** A sentence for each entrant that got a sample. */
 export const sampleNotes = (race, t, format) => race.results
     .filter((result) => result.isSampled)
-    .map((result) => t("sample", result.name, format.count(result.keys), format.count(result.lookups)));
+    .map((result) => t("sample", result.name, format.count(result.keys), format.count(result.lookups), result.keys < race.course.n));
 
 /* Chinese characters are two columns wide in a terminal. */
 const widthOf = (text) => [...text].reduce((width, sign) => width + (sign > "\u2e7f" ? 2 : 1), 0);

@@ -70,9 +70,9 @@ export const en = {
     kept: "kept",
     exceeded: "exceeded",
     missed: (missed, tries) => `${missed} of ${tries}`,
-    sample: (name, keys, lookups) =>
-        `${name} is slow, so it got a sample: a filter of ${keys} keys, and passes of ${lookups} lookups. A smaller ` +
-            "filter is in its favour.",
+    sample: (name, keys, lookups, isSmaller) =>
+        `${name} is slow, so it got a sample: a filter of ${keys} keys, and passes of ${lookups} lookups.` +
+            (isSmaller ? " A smaller filter is in its favour." : ""),
     copy: "Copy as text",
     copied: "Copied.",
     copyFailed: "The browser did not allow it: the text is selected, copy it with the keyboard.",
@@ -154,8 +154,9 @@ export const zh = {
     kept: "守约",
     exceeded: "超出",
     missed: (missed, tries) => `${missed} / ${tries}`,
-    sample: (name, keys, lookups) =>
-        `${name} 较慢，因此只用了一部分键：过滤器有 ${keys} 个键，每轮查询 ${lookups} 次。过滤器更小，对它有利。`,
+    sample: (name, keys, lookups, isSmaller) =>
+        `${name} 较慢，因此只用了一部分键：过滤器有 ${keys} 个键，每轮查询 ${lookups} 次。` +
+            (isSmaller ? "过滤器更小，对它有利。" : ""),
     copy: "复制为文本",
     copied: "已复制。",
     copyFailed: "浏览器不允许复制：文本已选中，请用键盘复制。",
@@ -166,7 +167,7 @@ export const zh = {
         "全部在同一个线程里轮流运行，每次约 8 毫秒，只计自己那一段的时间。静态过滤器（xor、fuse、ribbon）由一次调用构建。",
         "开始前，每个过滤器先用最多 20,000 个键运行一遍，让浏览器完成编译。",
         "查询：五轮，每轮 200,000 次，取最快的一轮。构建：一次。",
-        "误判率用最多 1,000,000 个未加入的键测量。加入过的键必须全部能查到。",
+        "误判率用最多 1,000,000 个未添加的键测量。添加过的键必须全部能查到。",
         "时间来自 performance.now()，浏览器会对它取整。每次竞速之间相差 10 % 属于正常，机器繁忙时差别更大。",
     ],
     machine: (simd, agent) => `WebAssembly，${simd ? "使用" : "未使用"} SIMD。${agent}`,

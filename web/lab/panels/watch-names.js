@@ -14,7 +14,7 @@ export function bareName(place, t) {
 /** The same with the stage of a growing filter: "stage 2, bit 512". */
 export function cellName(watched, place, t) {
     const stage = place?.section.stage, name = bareName(place, t);
-    return stage !== undefined && watched.info.stages > 1 ? t("inStage", stage + 1, name) : name;
+    return stage !== undefined && watched.info.stages > 1 ? t("inStage", stage, name) : name;
 }
 
 /** The value of a cell, in the cell: 1, 3, 0x3a5; an empty slot has none. */

@@ -57,7 +57,7 @@ const set = {
 };
 
 const stageHeading = ({ stage, isTrue }, t) =>
-    h("h4", {}, t("stage", stage + 1), " ", verdictTag(isTrue, t(isTrue ? "hasIt" : "hasItNot")));
+    h("h4", {}, t("stage", stage), " ", verdictTag(isTrue, t(isTrue ? "hasIt" : "hasItNot")));
 
 function usersOf(watched, bit, owners, t) {
     const users = owners?.get(bit) ?? watched.wordsAt(bit);
@@ -175,7 +175,7 @@ export function explain(watched, word, t) {
     const reason = rule.decides(watched, word, deciding, t);
     const because = isFalsePositive ? culprits(watched, groups, t) : {};
     const stages = groups.length > 1 && watched.options.kind === "growing"
-        ? t(isTrue ? "inOneStage" : "inNoStage", groups.length, deciding.stage + 1) : "";
+        ? t(isTrue ? "inOneStage" : "inNoStage", groups.length, deciding.stage) : "";
     return {
         isTrue, isMember, isFalsePositive,
         answer: t(isTrue ? "possibly" : "definitelyNot", word),

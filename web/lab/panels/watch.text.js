@@ -103,7 +103,7 @@ export const en = {
     l_hit: "read, and not 0", l_hit_equal: "read: the fingerprint", l_miss: "read, and 0", l_read: "read",
     l_fresh: "has just changed", l_lit: "the word you point at",
     sectionName: (section, watched) => {
-        const stage = section.stage === undefined ? "" : `Stage ${section.stage + 1}: `;
+        const stage = section.stage === undefined ? "" : `Stage ${section.stage}: `;
         switch (section.unit) {
         case "bit":
             if (section.block === undefined) return stage + several(section.count, "bit", "bits");
@@ -167,9 +167,9 @@ export const zh = {
     title: "观察",
     lead: "输入你自己的词，看它们落在表的哪些位置，也看看每次查询为什么得到这样的结果。",
 
-    kind: "类型",
+    kind: "种类",
     k_bloom: "布隆", k_block: "分块布隆", k_counting: "计数布隆", k_cuckoo: "布谷鸟",
-    k_xor: "异或（xor）", k_fuse: "二元融合（fuse）", k_ribbon: "丝带（ribbon）", k_growing: "可扩展",
+    k_xor: "异或（xor）", k_fuse: "二元融合（fuse）", k_ribbon: "Ribbon", k_growing: "可增长",
     rate: "误判率",
     capacity: "容量（键数）",
     capacityStatic: "按词数确定",
@@ -185,13 +185,13 @@ export const zh = {
 
     query: "查询",
     word: "一个词",
-    add: "加入",
+    add: "添加",
     remove: "删除",
     find: "找一个误判",
     stopFinding: "停止",
     finding: (tried) => `已试 ${count(tried)} 个词……`,
-    found: (tried) => `试到第 ${count(tried)} 个从未加入的词，出现了误判。`,
-    notFound: (tried) => `试了 ${count(tried)} 个从未加入的词，没有误判。可以调高误判率，或多加入一些词。`,
+    found: (tried) => `试到第 ${count(tried)} 个从未添加的词，出现了误判。`,
+    notFound: (tried) => `试了 ${count(tried)} 个从未添加的词，没有误判。可以调高误判率，或多添加一些词。`,
     findingStopped: (tried) => `已停止，共试了 ${count(tried)} 个词。`,
 
     quoted: (word) => `“${word}”`,
@@ -205,15 +205,15 @@ export const zh = {
 
     possibly: (word) => `“${word}”可能在集合中。`,
     definitelyNot: (word) => `“${word}”一定不在集合中。`,
-    wasAdded: "没错，你加入过它。",
+    wasAdded: "没错，你添加过它。",
     wasGenerated: "没错，它是自动生成的词之一。",
-    trueNegative: "没错，它从未加入。",
-    falsePositive: "它从未加入：这是一次误判。",
-    falseNegative: "可你加入过它：这是漏判，原因是删除了一个从未加入的词。",
+    trueNegative: "没错，它从未添加。",
+    falsePositive: "它从未添加：这是一次误判。",
+    falseNegative: "可你添加过它：这是漏判，原因是删除了一个从未添加的词。",
     inOneStage: (stages, stage) => `过滤器有 ${stages} 级，由第 ${stage} 级决定结果。`,
     inNoStage: (stages) => `过滤器有 ${stages} 级，每一级里都没有这个词。`,
     stage: (number) => `第 ${number} 级`,
-    oneIsZero: (name) => `如果加入过它，${name}就不会是 0；而现在是 0。`,
+    oneIsZero: (name) => `如果添加过它，${name}就不会是 0；而现在是 0。`,
     allBits: (k) => `它的 ${k} 个位全部是 1。`,
     allCounters: (k) => `它的 ${k} 个计数器都不是 0。`,
     setByOthers: (names) => `这些单元是由别的词置上的：${names}。`,
@@ -230,10 +230,10 @@ export const zh = {
     byChance: (one) => `这不是某个词造成的：表的内容恰好与它的指纹相符，平均每 ${count(one)} 个词会碰上一个。`,
     oneParity: (column, is, wanted) => `在 c${column} 列，它选中的位的奇偶性是 ${is}，而指纹的第 ${column} 位是 ${wanted}。`,
     allParities: (columns) => `在全部 ${columns} 列中，它选中的位的奇偶性都与指纹的对应位相同。`,
-    parity_ribbon: "丝带过滤器的每一列对应一个奇偶方程。",
-    parity_xor: "小集合按丝带过滤器的方式存储，表的每一列对应一个奇偶方程。词很多时，三个槽的异或值就是指纹：" +
+    parity_ribbon: "ribbon 过滤器的每一列对应一个奇偶方程。",
+    parity_xor: "小集合按ribbon 过滤器的方式存储，表的每一列对应一个奇偶方程。词很多时，三个槽的异或值就是指纹：" +
         "选择另加 10,000 个自动生成的词即可看到。",
-    parity_fuse: "小集合按丝带过滤器的方式存储，表的每一列对应一个奇偶方程。词很多时，四个槽的异或值就是指纹：" +
+    parity_fuse: "小集合按ribbon 过滤器的方式存储，表的每一列对应一个奇偶方程。词很多时，四个槽的异或值就是指纹：" +
         "选择另加 10,000 个自动生成的词即可看到。",
     parityHow: "粗体的位是这个词选中的：其中 1 的个数为奇数，奇偶性就是 1。",
     parityTable: "各列的奇偶性",
@@ -257,7 +257,7 @@ export const zh = {
     legend: "图例",
     l_hit: "读到，且不为 0", l_hit_equal: "读到指纹", l_miss: "读到，为 0", l_read: "读到", l_fresh: "刚刚改变", l_lit: "所指的词",
     sectionName: (section, watched) => {
-        const stage = section.stage === undefined ? "" : `第 ${section.stage + 1} 级：`;
+        const stage = section.stage === undefined ? "" : `第 ${section.stage} 级：`;
         switch (section.unit) {
         case "bit":
             if (section.block === undefined) return `${stage}${count(section.count)} 位`;
@@ -267,7 +267,7 @@ export const zh = {
         case "stash": return "暂存区：存放没有找到槽的键";
         case "hash": return "逐个列出的哈希值";
         default: return `${count(section.group)} 个槽，${count(section.count / section.group)} 列` +
-            `${watched.options.kind === "ribbon" ? "" : "：小集合像丝带过滤器那样，以奇偶方程存储"}`;
+            `${watched.options.kind === "ribbon" ? "" : "：小集合像ribbon 过滤器那样，以奇偶方程存储"}`;
         }
     },
     stripName: (bits) => `共 ${count(bits)} 位，从左到右排列，颜色越深越满。`,
@@ -282,20 +282,20 @@ export const zh = {
     f_width: "指纹位数", f_counter: "计数器位数", f_stages: "级数", f_promise: "承诺的误判率", f_now: "当前误判率",
     over: "超出容量",
 
-    added: (word, changed) => `已加入“${word}”：${changed === 0 ? "没有单元改变" : `${count(changed)} 个单元改变`}。`,
+    added: (word, changed) => `已添加“${word}”：${changed === 0 ? "没有单元改变" : `${count(changed)} 个单元改变`}。`,
     wasThere: (word) => `“${word}”此前就可能在集合中。`,
     newStage: "最后一级已满，过滤器增加了一级。",
     removed: (word, changed) => `已删除“${word}”：${count(changed)} 个单元改变。`,
     neverAdded: (word) => `“${word}”是误判：它有两个位置落在同一个计数器上，真添加过的话这个计数器会加两次。没有移除任何东西。`,
     absent: (word) => `“${word}”一定不在集合中，没有可删除的。`,
     moved: (word, from, to) => `“${word}”的指纹从${from}移到了${to}。`,
-    damaged: (names) => `这个词从未加入。删除它损坏了别的词：${names}再也查不到了，成了漏判。`,
-    removedStranger: "这个词从未加入，但过滤器无从知道。",
-    refused: (names, message) => `未能加入：${names}。${message}`,
+    damaged: (names) => `这个词从未添加。删除它损坏了别的词：${names}再也查不到了，成了漏判。`,
+    removedStranger: "这个词从未添加，但过滤器无从知道。",
+    refused: (names, message) => `未能添加：${names}。${message}`,
     rebuildWith: "连同这个词重新构建",
     rebuildWithout: "去掉这个词重新构建",
     rebuilt: (words) => `已由 ${count(words)} 个词构建。`,
-    cannotAdd: (kind) => `${kind} 过滤器是静态的：由全部词一次构建，之后不能再加入。`,
+    cannotAdd: (kind) => `${kind} 过滤器是静态的：由全部词一次构建，之后不能再添加。`,
     cannotRemove: (kind) => `${kind} 过滤器不能删除词。`,
     badRate: (text) => `“${text}”不是误判率，请输入 5 %、0.01 或 1/1000 这样的值。`,
     badCapacity: (text) => `“${text}”不是 1 到 1,000,000 之间的键数。`,

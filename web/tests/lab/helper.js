@@ -177,5 +177,6 @@ export async function axe(page, about) {
 export async function screenshot(page, name, selector) {
     mkdirSync(join(LAB, "screenshots"), { recursive: true });
     const path = join(LAB, "screenshots", `${name}.png`);
-    await (selector === undefined ? page.screenshot({ path, fullPage: true }) : page.locator(selector).screenshot({ path }));
+    if (selector === undefined) await page.screenshot({ path, fullPage: true });
+    else await page.locator(selector).screenshot({ path });
 }

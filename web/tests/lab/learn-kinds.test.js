@@ -181,7 +181,7 @@ async function ribbon(page, step) {
             t(isIn ? "possibly" : "definitelyNot")));
         await verdictIs(page, "#learn-parity-answer", isIn, step);
         assert.deepEqual(await textsOf(page, "#learn-parity-columns .note"), parities.map(([found, wanted], i) =>
-            `${t("column", i + 1)}: ${t("parity", found, wanted)} ${found === wanted ? "✓" : "✗"}`));
+            `${t("column", i + 1)}${t("colon")}${t("parity", found, wanted)} ${found === wanted ? "✓" : "✗"}`));
     };
     await check(stored[0]);
     await page.click("#learn-parity-member");

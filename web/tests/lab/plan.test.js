@@ -9,7 +9,7 @@ import {
     KINDS, LANGUAGES, ROOT, command, eventually, goTo, needsCommand, tamis, textOf, textsOf, type, visit,
 } from "./helper.js";
 
-const NEEDS = ["add", "remove", "grow", "merge"];
+const NEEDS = ["add", "remove", "grow", "merge", "static"];
 const FIELDS = ["bits_per_key", "bytes", "hashes", "cache_lines", "fpr_at_half", "fpr", "fpr_at_double"];
 
 /* What is typed, and the numbers that it means. */
@@ -99,7 +99,7 @@ visit("plans by memory", { ...needsCommand, at: "#plan?n=50K" }, async (page) =>
 
 for (const language of LANGUAGES) {
     visit(`needs, also impossible ones: ${language}`, { ...needsCommand, at: "#plan", language }, async (page) => {
-        for (let set = 0; set < 16; set++) {
+        for (let set = 0; set <= 18; set++) { /* static alone, with add, and with remove */
             const needs = NEEDS.filter((_, i) => (set >> i) & 1);
             await chooseNeeds(page, needs);
             const { choice } = await showsPlan(page, { n: 1000000, fpr: 0.01, needs }, language);

@@ -29,7 +29,7 @@ const drawOutcomes = (outcomes, label) => s("svg", {
 })));
 
 const legend = (lab, counts) => h("ul", { class: "legend" }, Object.keys(SHAPES).map((name) => h("li", {},
-    s("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, s("path", SHAPES[name])), `${lab.t(name)}: `,
+    s("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, s("path", SHAPES[name])), lab.t(name), lab.t("colon"),
     h("b", { id: `learn-answers-${name}` }, counts(name)))));
 
 export function answers(section, lab) {

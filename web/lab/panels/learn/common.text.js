@@ -14,6 +14,7 @@ export const en = {
     typeWord: "Type a word to look it up.",
     yes: "yes",
     no: "no",
+    colon: ": ",
 };
 export const zh = {
     heading: "过滤器是怎样工作的",
@@ -30,4 +31,5 @@ export const zh = {
     typeWord: "输入一个词来查询。",
     yes: "是",
     no: "否",
+    colon: "：",
 };

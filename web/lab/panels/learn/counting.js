@@ -56,7 +56,7 @@ class CountingFigure {
         const isAbsent = act(word) === false, before = this.counters;
         this.counters = this.read();
         const changed = this.counters.flatMap((value, at) => (before[at] === value ? [] : [at]));
-        this.draw(changed, isAbsent ? t("absent", word)
+        this.draw(changed, isAbsent ? t(this.filter.has(word) ? "neverAdded" : "absent", word)
             : changed.length === 0 ? t("unchanged", word) : t(remark, word, changed.join(", ")));
     }
 

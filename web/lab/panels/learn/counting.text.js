@@ -13,6 +13,8 @@ export const en = {
     start: "64 counters of 4 bits. Add and remove words.",
     didAdd: (word, places) => `Added “${word}”: counters ${places} went up.`,
     didRemove: (word, places) => `Removed “${word}”: counters ${places} went down.`,
+    neverAdded: (word) => `“${word}” is a false positive: two of its positions are one counter, which an add would ` +
+        "have raised twice. Nothing was removed.",
     absent: (word) => `“${word}” is definitely not in the set: there is nothing to remove.`,
     unchanged: (word) => `The counters of “${word}” are saturated: they do not change.`,
     full: (count) => `${count} ${count === 1 ? "counter is" : "counters are"} saturated at 15 and will stay there.`,
@@ -35,6 +37,7 @@ export const zh = {
     start: "64 个 4 位计数器。添加、删除几个词试试。",
     didAdd: (word, places) => `添加了“${word}”：计数器 ${places} 加一。`,
     didRemove: (word, places) => `删除了“${word}”：计数器 ${places} 减一。`,
+    neverAdded: (word) => `“${word}”是误判：它有两个位置落在同一个计数器上，真添加过的话这个计数器会加两次。没有移除任何东西。`,
     absent: (word) => `“${word}”一定不在集合中，没有什么可删除的。`,
     unchanged: (word) => `“${word}”的计数器已经饱和，不再变化。`,
     full: (count) => `有 ${count} 个计数器在 15 饱和，从此不再变化。`,

@@ -17,7 +17,7 @@ class CuckooFigure {
         this.answer = h("p", { id: "learn-cuckoo-answer" });
         this.field = wordField("cuckoo-word", this.t("word"), "", (word) => this.look(word));
         body.append(this.listControls(), this.wordControls(), this.error, this.answer, this.place,
-            h("p", { class: "note" }, `${this.t("load")}: `, this.load, " · ", this.t("key")), this.stash);
+            h("p", { class: "note" }, this.t("load"), this.t("colon"), this.load, " · ", this.t("key")), this.stash);
         this.reset();
         this.addFromList(START_WORDS);
     }

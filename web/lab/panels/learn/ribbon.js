@@ -63,7 +63,7 @@ function drawColumn(lab, table, cell, i) {
     const bits = Array.from({ length: cell.bits }, (_, at) => Number((value >> BigInt(at)) & 1n));
     const isEqual = found === wanted, agreement = `${lab.t("parity", found, wanted)} ${isEqual ? "✓" : "✗"}`;
     return h("div", { class: "column" },
-        h("p", { class: "note" }, lab.t("column", i + 1), ": ", h("b", { class: isEqual ? "yes" : "no" }, agreement)),
+        h("p", { class: "note" }, lab.t("column", i + 1), lab.t("colon"), h("b", { class: isEqual ? "yes" : "no" }, agreement)),
         bitGrid({
             bits, columns: isNarrow() ? cell.bits / 2 : cell.bits, digits: false,
             label: lab.t("label", i + 1, found, wanted),
