@@ -75,8 +75,9 @@ static size_t gather_vectors(const struct tamis__span *spans, size_t count, stru
     return some;
 }
 
+/* count is not 0. */
 static bool write_vectors(int descriptor, struct iovec *vector, size_t count, uint64_t *at) {
-    while (count > 0) {
+    do {
         const ssize_t written = pwritev(descriptor, vector, (int)count, (off_t)*at);
         if (written < 0 && errno == EINTR) continue;
         if (written <= 0) return false;
@@ -87,7 +88,7 @@ static bool write_vectors(int descriptor, struct iovec *vector, size_t count, ui
             vector->iov_base = (uint8_t *)vector->iov_base + rest;
             vector->iov_len -= rest;
         }
-    }
+    } while (count > 0);
     return true;
 }
 

@@ -1,7 +1,8 @@
-/* test_io.c - descriptors above the standard streams; reads and writes of all bytes
+/* test_io.c - descriptors above the standard streams; reads and writes of all bytes; files without
+ * a name
  *
- * wraps: pread64 pwrite64 */
-#define _POSIX_C_SOURCE 200809L
+ * wraps: pread64 pwrite64 pwritev64 open64 unlink */
+#define _GNU_SOURCE 1 /* O_TMPFILE, pwritev */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -47,6 +49,43 @@ ssize_t __wrap_pwrite64(int descriptor, const void *bytes, size_t length, off_t 
 ssize_t __wrap_pwrite64(int descriptor, const void *bytes, size_t length, off_t at) {
     const ssize_t n = next(length);
     return n <= 0 ? n : __real_pwrite64(descriptor, bytes, (size_t)n, at);
+}
+
+/* Of the first vector at most: a part ends within it. */
+ssize_t __real_pwritev64(int descriptor, const struct iovec *vector, int count, off_t at);
+ssize_t __wrap_pwritev64(int descriptor, const struct iovec *vector, int count, off_t at);
+ssize_t __wrap_pwritev64(int descriptor, const struct iovec *vector, int count, off_t at) {
+    const size_t left = script_left;
+    const ssize_t n = next(vector->iov_len);
+    if (n <= 0) return n;
+    if (left == 0) return __real_pwritev64(descriptor, vector, count, at);
+    const struct iovec part = {vector->iov_base, (size_t)n};
+    return __real_pwritev64(descriptor, &part, 1, at);
+}
+
+/* A file system without O_TMPFILE, and one on which nothing can be removed. */
+static bool lacks_nameless, keeps_names;
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, unsigned) : 0;
+    va_end(arguments);
+    if (lacks_nameless && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return __real_open64(path, flags, mode);
+}
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
+int __wrap_unlink(const char *path) {
+    const int result = __real_unlink(path);
+    if (!keeps_names) return result;
+    errno = EPERM;
+    return -1;
 }
 
 static void play(const int *outcomes, size_t count) {
@@ -106,6 +145,67 @@ static void test_failures(void **state) {
     assert_int_equal(errno, EBADF);
 }
 
+static void test_spans(void **state) {
+    const struct tamis__span spans[3] = {{(const uint8_t *)"one", 3},
+                                         {(const uint8_t *)"three", 5},
+                                         {(const uint8_t *)"seven!!", 7}};
+    const int descriptor = temporary();
+    char back[16] = "";
+    uint64_t at = 2;
+    (void)state;
+    PLAY(INTERRUPTED, 1, 2, INTERRUPTED, 4);
+    assert_true(tamis__write_spans(descriptor, spans, 3, &at));
+    assert_int_equal(at, 2 + 3 + 5 + 7);
+    play(NULL, 0);
+    assert_true(tamis__pread_all(descriptor, back, 15, 2));
+    assert_string_equal(back, "onethreeseven!!");
+    assert_true(tamis__write_spans(descriptor, spans, 0, &at));
+    PLAY(3, BROKEN);
+    assert_false(tamis__write_spans(descriptor, spans, 3, &at));
+    PLAY(0);
+    assert_false(tamis__write_spans(descriptor, spans, 3, &at));
+    play(NULL, 0);
+    tamis__close(descriptor);
+    tamis__close(-1);
+}
+
+static void test_nameless(void **state) {
+    char directory[5000];
+    (void)state;
+    memset(directory, 'x', sizeof directory - 1);
+    directory[sizeof directory - 1] = '\0';
+    assert_int_equal(tamis__nameless_file(directory), -1);
+    assert_int_equal(errno, ENAMETOOLONG);
+    for (lacks_nameless = false;; lacks_nameless = true) {
+        const int descriptor = tamis__nameless_file("/tmp");
+        assert_true(descriptor > STDERR_FILENO);
+        tamis__close(descriptor);
+        if (lacks_nameless) break;
+    }
+    assert_int_equal(tamis__nameless_file("/no such directory"), -1);
+    assert_int_equal(errno, ENOENT);
+    keeps_names = true;
+    assert_int_equal(tamis__nameless_file("/tmp"), -1);
+    assert_int_equal(errno, EPERM);
+    lacks_nameless = keeps_names = false;
+}
+
+static void test_temporary_directory(void **state) {
+    const char *before = getenv("TMPDIR");
+    char *kept = before == NULL ? NULL : strdup(before);
+    (void)state;
+    assert_string_equal(tamis__temporary_directory("/here"), "/here");
+    assert_string_equal(tamis__temporary_directory(""), "/tmp");
+    setenv("TMPDIR", "/there", 1);
+    assert_string_equal(tamis__temporary_directory(NULL), "/there");
+    setenv("TMPDIR", "", 1);
+    assert_string_equal(tamis__temporary_directory(NULL), "/tmp");
+    unsetenv("TMPDIR");
+    assert_string_equal(tamis__temporary_directory(NULL), "/tmp");
+    if (kept != NULL) setenv("TMPDIR", kept, 1);
+    free(kept);
+}
+
 /* With a standard stream closed, a file does not get its descriptor. */
 static void test_streams(void **state) {
     (void)state;
@@ -140,6 +240,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_nameless),
+        cmocka_unit_test(test_temporary_directory),
         cmocka_unit_test(test_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
